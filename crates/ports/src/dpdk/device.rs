@@ -59,7 +59,7 @@ impl Device {
         mtu_bytes: u32,
     ) -> Result<Self, TesterError> {
         if arguments.is_pci {
-            pci::check(&arguments.name)?;
+            pci::check(&arguments.name, eal.has_huge_pages)?;
         }
         let longest_bytes = longest_bytes.max(BUFFER_BYTES_MIN);
         let wish = Wish {

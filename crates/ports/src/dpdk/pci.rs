@@ -103,10 +103,9 @@ fn read(folder: &Path) -> Option<PciDevice> {
     })
 }
 
-/// Refuses a device that is not there, or that another driver has.
+/// Refuses a device that is not there, that another driver has, or that needs huge pages where DPDK has none.
 #[cfg(dpdk_shim)]
-pub(super) fn check(address: &str) -> Result<(), TesterError> {
-    let has_huge_pages = super::facts::free_huge_pages() > 0;
+pub(super) fn check(address: &str, has_huge_pages: bool) -> Result<(), TesterError> {
     check_in(Path::new("/sys/bus/pci/devices"), address, has_huge_pages)
 }
 
