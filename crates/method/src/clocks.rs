@@ -162,9 +162,7 @@ fn raise(cell: &mut Cell, error: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::TestConditions;
     use trial::PortId;
-    use units::{FrameRate, LineRate};
 
     const ERROR: Duration = Duration::from_us(5);
 
@@ -186,21 +184,7 @@ mod tests {
     #[test]
     fn a_table_of_times_says_how_clocks_are_known() {
         let latency = Figure::single("latency", Unit::Ns, 12_000.0);
-        let conditions = TestConditions {
-            frame_size: "64".into(),
-            mean_frame_size_bytes: 64.0,
-            direction: None,
-            modifier: None,
-            traffic: String::new(),
-            filters: String::new(),
-            line_rate: LineRate::from_gbps(10),
-            line_rate_is_physical: false,
-            theoretical_max: FrameRate::from_fps(1),
-            tester_max: None,
-            deviations: vec![],
-            clauses: vec![],
-            in_words: String::new(),
-        };
+        let conditions = crate::consistency::tests::conditions(64);
         let mut outcome = Outcome::new(TestKind::Throughput, conditions, vec![latency], &[]);
         outcome.detail = Value::Object(Default::default());
         let known_by = ["exchanges of times", "NTP on both hosts"].map(String::from).into();

@@ -104,4 +104,4 @@ pub enum Standing {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

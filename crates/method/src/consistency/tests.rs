@@ -14,7 +14,8 @@ const FLOOD: TestKind = TestKind::Harvard1989(Test1989::Flood);
 const FILTERING: TestKind = TestKind::Harvard1989(Test1989::Filtering);
 const ROUTES: TestKind = TestKind::Harvard1989(Test1989::ManyRoutes);
 
-fn conditions(size_bytes: u32) -> TestConditions {
+/// Of a result with frames of one size.
+pub(crate) fn conditions(size_bytes: u32) -> TestConditions {
     TestConditions {
         frame_size: size_bytes.to_string(),
         mean_frame_size_bytes: size_bytes.into(),

@@ -3,9 +3,10 @@
 use method::rfc2544::ThroughputResult;
 use method::{
     Attachment, Bench, Direction, Event, Forwarding, LegacyAddresses, Modifier, Outcome, Profile,
-    RunError, Subject, SuiteConfig, Topology, Traffic, clauses,
+    RunError, Subject, Suite, SuiteConfig, Topology, Traffic, clauses,
 };
 use sim::{DeviceUnderTest, SimPort, SimTester};
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use traffic::size::SizePattern;
 use trial::{InvalidReason, PortId, Tester, TesterError, Trial, TrialResult, Validity};
@@ -62,6 +63,19 @@ pub fn config() -> SuiteConfig {
     config.search.lowest_load_percent = 0.1;
     config.throughput.loss_tolerances_percent = vec![];
     config
+}
+
+/// A run of this configuration on two ports.
+pub fn suite(config: SuiteConfig, forwarding: Forwarding) -> Suite {
+    Suite {
+        program: "test".into(),
+        device: "a simulated device".into(),
+        environment: BTreeMap::new(),
+        config,
+        topology: topology(forwarding),
+        self_test: None,
+        more: &[],
+    }
 }
 
 pub fn size(bytes: u32) -> SizePattern {

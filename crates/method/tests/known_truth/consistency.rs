@@ -1,18 +1,17 @@
 //! Results of a run held against each other: devices that stay as they are contradict nothing; one that others take
 //! the processor from is found out, and its results are repeated, and settled or widened.
 
-use super::bed::{config, outcomes, size, topology};
+use super::bed::{config, outcomes, size, suite};
 use super::composed::addresses;
 use crate::truth;
 use method::consistency::{Consistency, Contradiction, Ending};
 use method::harvard::y1989::Test1989;
 use method::outcome::Relation;
 use method::{
-    Event, Figure, Forwarding, Method, Outcome, Profile, Recorded, ResumingTester, Suite,
-    SuiteConfig, TestKind, TrialRecord,
+    Event, Figure, Forwarding, Method, Outcome, Profile, Recorded, ResumingTester, SuiteConfig,
+    TestKind, TrialRecord,
 };
 use sim::{BUILT_IN, Description, SimTester};
-use std::collections::BTreeMap;
 use traffic::modifier::sub_seed;
 use trial::{DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::Instant;
@@ -37,18 +36,6 @@ const RATES: [Test1989; 6] = [
     Test1989::Filtering,
     Test1989::ManyRoutes,
 ];
-
-fn suite(config: SuiteConfig, forwarding: Forwarding) -> Suite {
-    Suite {
-        program: "test".into(),
-        device: "a simulated device".into(),
-        environment: BTreeMap::new(),
-        config,
-        topology: topology(forwarding),
-        self_test: None,
-        more: &[],
-    }
-}
 
 fn of_1989() -> SuiteConfig {
     let mut config = config();
@@ -113,7 +100,7 @@ fn repeated(events: &[Event]) -> Vec<(TestKind, String)> {
 }
 
 /// When the first trial of a test began, in a run on the device without disturbance.
-fn begin(events: &[Event], test: TestKind, frame_size: &str) -> Instant {
+pub(super) fn begin(events: &[Event], test: TestKind, frame_size: &str) -> Instant {
     let first = events.iter().find_map(|event| match event {
         Event::TrialFinished(trial) if trial.test == test && trial.frame_size == frame_size => {
             Some(trial.result.started_at)
@@ -124,11 +111,11 @@ fn begin(events: &[Event], test: TestKind, frame_size: &str) -> Instant {
 }
 
 /// The device with others on its processor from one moment to another, or for ever.
-fn busy(from: Instant, until: Option<Instant>) -> String {
+pub(super) fn busy(device: &str, from: Instant, until: Option<Instant>) -> String {
     let ns = |at: Instant| at.as_ps() / 1_000;
     let lasts = until.map(|until| format!("lasts = \"{}ns\"\n", ns(until) - ns(from)));
     format!(
-        "{ROUTER}\n[[cpu.busy]]\nfrom = \"{}ns\"\ntimes-slower = 4\n{}",
+        "{device}\n[[cpu.busy]]\nfrom = \"{}ns\"\ntimes-slower = 4\n{}",
         ns(from),
         lasts.unwrap_or_default()
     )
@@ -146,7 +133,7 @@ fn what_has_passed_is_repeated_and_settled() {
     assert!(checked(&healthy).pairs_compared >= 5, "{:?}", checked(&healthy));
     // Others are at work during the search for the max rate.
     let until = begin(&healthy, of(Test1989::RawRate), "64");
-    let events = run(&busy(Instant::ZERO, Some(until)), of_1989());
+    let events = run(&busy(ROUTER, Instant::ZERO, Some(until)), of_1989());
     let found = checked(&events);
     assert!(!found.contradictions.is_empty(), "{found:?}");
     assert!(found.contradictions.iter().all(|found| found.ending == Ending::Settled), "{found:#?}");
@@ -169,7 +156,7 @@ fn what_has_passed_is_repeated_and_settled() {
 fn what_stays_is_named_and_widened() {
     let healthy = run(ROUTER, of_1989());
     let from = begin(&healthy, of(Test1989::RawRate), "64");
-    let events = run(&busy(from, None), of_1989());
+    let events = run(&busy(ROUTER, from, None), of_1989());
     let found = checked(&events);
     let widened = found.contradictions.iter().find(|found| found.ending == Ending::Widened);
     let widened = widened.unwrap_or_else(|| panic!("{found:#?}"));
@@ -194,7 +181,7 @@ fn throughputs_of_sizes_contradict_each_other_and_are_settled() {
     let healthy = run(ROUTER, of_rfc2544());
     assert_eq!(checked(&healthy).contradictions, []);
     let until = begin(&healthy, TestKind::Throughput, "512");
-    let events = run(&busy(Instant::ZERO, Some(until)), of_rfc2544());
+    let events = run(&busy(ROUTER, Instant::ZERO, Some(until)), of_rfc2544());
     let found = checked(&events);
     assert!(
         found
@@ -213,7 +200,7 @@ fn throughputs_of_sizes_contradict_each_other_and_are_settled() {
 /// The same run again is the same, and so is what it states.
 #[test]
 fn a_run_with_repetitions_is_the_same_each_time() {
-    let text = busy(Instant::ZERO, Some(Instant::from_ps(9_000_000_000_000)));
+    let text = busy(ROUTER, Instant::ZERO, Some(Instant::from_ps(9_000_000_000_000)));
     let lines = |events: &[Event]| {
         let lines = events.iter().map(|event| serde_json::to_string(event).unwrap());
         lines.collect::<Vec<_>>()
@@ -226,7 +213,7 @@ fn a_run_with_repetitions_is_the_same_each_time() {
 fn repetitions_come_after_all_tests_and_are_counted() {
     let healthy = run(ROUTER, of_1989());
     let until = begin(&healthy, of(Test1989::RawRate), "64");
-    let events = run(&busy(Instant::ZERO, Some(until)), of_1989());
+    let events = run(&busy(ROUTER, Instant::ZERO, Some(until)), of_1989());
     let first = events.iter().position(|event| matches!(event, Event::TestRepeated(_)));
     let (before, after) = events.split_at(first.expect("a repetition"));
     let finished = |events: &[Event]| {

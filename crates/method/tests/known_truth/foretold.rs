@@ -1,11 +1,11 @@
 //! What a run foretells of its own length, beside what it takes in virtual time.
 
-use super::bed::{config, size, topology};
+use super::bed::{config, size, suite};
 use super::composed::addresses;
+use super::consistency::{begin, busy};
 use method::harvard::y1989::Test1989;
-use method::{Event, Forwarding, Method, Suite, SuiteConfig, TrialRecord};
+use method::{Event, Forwarding, Method, SuiteConfig, TestKind, TrialRecord};
 use sim::{Description, SimTester};
-use std::collections::BTreeMap;
 use trial::Tester;
 use units::{Duration, Instant};
 
@@ -43,19 +43,10 @@ fn run(text: &str, config: SuiteConfig) -> Vec<Event> {
     let description = Description::from_toml(text).expect("a description");
     let routed = !description.route.is_empty();
     let forwarding = if routed { Forwarding::Routed } else { Forwarding::Bridged };
-    let suite = Suite {
-        program: "test".into(),
-        device: "a simulated device".into(),
-        environment: BTreeMap::new(),
-        config,
-        topology: topology(forwarding),
-        self_test: None,
-        more: &[],
-    };
     let device = description.device(&addresses()).expect("a device");
     let mut tester = SimTester::new(&description.ports(), device);
     let mut events: Vec<Event> = vec![];
-    suite.run(&mut tester, None, &mut events).expect("a run");
+    suite(config, forwarding).run(&mut tester, None, &mut events).expect("a run");
     assert_eq!(tester.describe().ports.len(), 2);
     events
 }
@@ -132,18 +123,9 @@ fn repetitions_are_added_to_what_is_left_when_they_are_decided() {
         Test1989::Flood,
         Test1989::Filtering,
     ];
-    let begin = |events: &[Event]| {
-        events.iter().find_map(|event| match event {
-            Event::TrialFinished(trial) if trial.test.to_string() == "raw rate" => {
-                Some(trial.result.started_at)
-            }
-            _ => None,
-        })
-    };
-    let calm = begin(&run(SLOW, quick(&tests, &[64]))).expect("a trial of the raw rate");
-    let lasts_ns = calm.as_ps() / 1_000;
-    let busy =
-        format!("{SLOW}\n[[cpu.busy]]\nfrom = \"0ns\"\ntimes-slower = 4\nlasts = \"{lasts_ns}ns\"");
+    let calm = run(SLOW, quick(&tests, &[64]));
+    let until = begin(&calm, TestKind::Harvard1989(Test1989::RawRate), "64");
+    let busy = busy(SLOW, Instant::ZERO, Some(until));
     let events = run(&busy, quick(&tests, &[64]));
     let first = events.iter().position(|event| matches!(event, Event::TestRepeated(_)));
     let (before, after) = events.split_at(first.expect("a repetition"));

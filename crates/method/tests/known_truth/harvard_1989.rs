@@ -1,12 +1,11 @@
 //! The tests of 1989 on devices whose tables, counters and misbehaviours are known: each is found,
 //! exactly, and named; and a device that does nothing wrong is not accused of anything.
 
-use super::bed::{config, outcomes, size, topology};
+use super::bed::{config, outcomes, size};
 use super::composed::addresses;
 use method::harvard::y1989::{Ending, Harvard1989Result, Misbehaviour, Test1989};
 use method::{Event, Forwarding, Method, Suite, SuiteConfig};
 use sim::{Composed, Description, SimPort, SimTester};
-use std::collections::BTreeMap;
 use traffic::error_frame::ErrorKind;
 use traffic::modifier::sub_seed;
 use trial::{Counted, DeviceSetup, Tester, TesterDescription, TesterError, Trial, TrialResult};
@@ -33,15 +32,7 @@ fn suite(tests: &[Test1989], change: impl FnOnce(&mut SuiteConfig)) -> Suite {
     config.frame_sizes = vec![size(64)];
     config.trial.settle_s = 0.2;
     change(&mut config);
-    Suite {
-        program: "test".into(),
-        device: "a simulated router".into(),
-        environment: BTreeMap::new(),
-        config,
-        topology: topology(Forwarding::Routed),
-        self_test: None,
-        more: &[],
-    }
+    super::bed::suite(config, Forwarding::Routed)
 }
 
 /// The results of these tests on a router with more of a description.

@@ -6,20 +6,11 @@ use method::{
     Event, Finding, Forwarding, Profile, RunError, SinkError, Suite, SuiteConfig, TestKind,
 };
 use sim::{ClosedForm, Limits, Outage, Patch, QueueLimit, SimTester, StoreAndForward, laws};
-use std::collections::BTreeMap;
 use trial::{PortId, Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::{Duration, FrameRate, Instant};
 
 pub fn suite(config: SuiteConfig) -> Suite {
-    Suite {
-        program: "test".into(),
-        device: "a simulated router".into(),
-        environment: BTreeMap::new(),
-        config,
-        topology: topology(Forwarding::Routed),
-        self_test: None,
-        more: &[],
-    }
+    super::bed::suite(config, Forwarding::Routed)
 }
 
 pub fn all_tests(mut config: SuiteConfig) -> SuiteConfig {
