@@ -1,6 +1,6 @@
 //! A run as plain text: tables as the laboratories printed them. Where the text is to fit a width, tables leave out
-//! columns, departures are counted instead of listed (of contradictions all but the first three), and what was said of one table is not said of the next; a line
-//! below names what is left out. `width: None` prints all.
+//! columns, departures are counted instead of listed (of contradictions all but the first three), and what was said of one
+//! table is not said of the next; a line below names what is left out. `width: None` prints all.
 
 use crate::answers::Answers;
 use crate::model::{Report, Status};
