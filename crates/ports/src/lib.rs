@@ -55,6 +55,7 @@ mod af_packet;
 mod af_xdp;
 mod capture;
 mod capture_file;
+mod carrier;
 pub mod clock;
 mod control;
 pub mod cores;

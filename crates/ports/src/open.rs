@@ -6,7 +6,7 @@ use crate::interface::open_ethtool;
 use crate::kind::{self, Facts, Opened, OpenedDevice, PortKind, PortType, Room};
 use crate::own_fcs::{self, OwnFcsTransmit};
 use crate::shield::Shield;
-use crate::{Halves, Interface, Link, Port, PortLock, af_xdp, probe, sys, xdp};
+use crate::{Halves, Interface, Link, Port, PortLock, af_xdp, carrier, probe, sys, xdp};
 use kernel::{InterfaceState, Namespace, OffloadsOff, Stamping, thread};
 use std::io;
 use std::net::IpAddr;
@@ -40,6 +40,8 @@ pub struct OpenPort {
     pub(crate) link: Box<dyn Link>,
     pub(crate) notes: Vec<String>,
     pub(crate) namespace: Namespace,
+    /// How often its interface had lost or gained its carrier before it was opened.
+    carrier_changes: Option<u64>,
     /// Opened for the first trial that needs it.
     own_fcs: Option<OwnFcsTransmit>,
     responder: Responder,
@@ -70,6 +72,7 @@ pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError
     let room = Room { receive_frames: None, ports: requests.len() };
     let opened = requests.iter().map(|request| open_ruled(request, room, None));
     let mut ports = opened.collect::<Result<Vec<_>, _>>()?;
+    await_carriers(&ports)?;
     for (request, at) in requests.iter().zip(0..) {
         let is_xdp = ports[at].describe().port_type == PortType::XDP.name();
         if request.port_type != PortType::AUTO || !is_xdp {
@@ -82,6 +85,7 @@ pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError
         }
     }
     // Only now: ports may be each other's far ends.
+    await_carriers(&ports)?;
     ports.iter().try_for_each(|port| port.link.await_far_end())?;
     Ok(ports)
 }
@@ -98,8 +102,14 @@ pub fn open_port_with_room(
     receive_frames: Option<usize>,
 ) -> Result<OpenPort, TesterError> {
     let port = open_ruled(request, Room { receive_frames, ports: 1 }, None)?;
+    await_carriers(std::slice::from_ref(&port))?;
     port.link.await_far_end()?;
     Ok(port)
+}
+
+/// Waits for links that opening has reset.
+fn await_carriers(ports: &[OpenPort]) -> Result<(), TesterError> {
+    carrier::await_steady(&ports.iter().filter_map(OpenPort::as_opened).collect::<Vec<_>>())
 }
 
 /// As [`open_port`], but of a kind of one's own: the request's own type is not looked at.
@@ -146,7 +156,16 @@ fn open_device(
         .map_err(|error| sys::port_error(&name, "start its control side", &error))?;
     let namespace = Namespace::current()
         .map_err(|error| sys::port_error(&name, "look up the network namespace", &error.into()))?;
-    Ok(OpenPort { port, link, notes, namespace, own_fcs: None, responder, _hold: None })
+    Ok(OpenPort {
+        port,
+        link,
+        notes,
+        namespace,
+        carrier_changes: None,
+        own_fcs: None,
+        responder,
+        _hold: None,
+    })
 }
 
 fn open_ruled(
@@ -197,6 +216,7 @@ fn open_with(
         link: Box::new(interface),
         notes,
         namespace,
+        carrier_changes: Some(state.carrier_changes),
         own_fcs: None,
         responder,
         _hold: Some(hold),
@@ -274,6 +294,10 @@ impl OpenPort {
     /// What it stands on.
     pub fn link(&self) -> &dyn Link {
         &*self.link
+    }
+    /// Its link, and how often that had changed before it was opened, where the kernel counts that.
+    fn as_opened(&self) -> Option<(&dyn Link, u64)> {
+        Some((&*self.link, self.carrier_changes?))
     }
     /// Its interface of the kernel, where it is one.
     pub fn interface(&self) -> Option<&Interface> {

@@ -86,6 +86,23 @@ fn hardware_ports_are_given_back_as_they_were() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "links come back in real time")]
+fn a_link_that_its_last_user_has_reset_is_waited_for() {
+    if !can_build("a_link_that_its_last_user_has_reset_is_waited_for") {
+        return;
+    }
+    let machine = Machine::new();
+    machine.ip("link set card1 down");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            machine.ip("link set card1 up");
+        });
+        machine.take(&["card0"]).map(drop).expect("the link has come back");
+    });
+}
+
+#[test]
 fn unfit_ports_are_refused_with_the_remedy() {
     if !can_build("unfit_ports_are_refused_with_the_remedy") {
         return;
