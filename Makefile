@@ -64,7 +64,7 @@ help:
 	@echo "make package the library crates as packages, each built from its own; in target/package"
 	@echo "make bench   this tester beside others, on this machine"
 	@echo "make bench-simulator  the simulator alone, beside ns-3"
-	@echo "make bench-netblt     NETBLT alone, beside TCP, QUIC, UDT and rsync"
+	@echo "make bench-netblt     NETBLT alone, beside TCP, QUIC, UDT and rsync; ONLY='a file' for some"
 	@echo "make bench-scaling    what a frame costs as ports, flows and groups become many"
 	@echo "make netblt-neighbours NETBLT and the kernel's TCP on one link: who gets which share"
 	@echo "make netblt-transfers a gigabyte by NETBLT over links that lose packets, its ends killed on the way"
@@ -420,19 +420,19 @@ bench-simulator:
 	target/release/netanvil-simulator-bench
 
 # NETBLT beside TCP (iperf3), QUIC (quinn), UDT and rsync, over a veth pair and over a link with loss and delay; as
-# root, some minutes. Leaves benches/NETBLT.md. Exit code 1 if a target is missed.
+# root, some minutes. Leaves benches/NETBLT.md. Exit code 1 if a target is missed. ONLY='a file' runs those alone and leaves nothing.
 bench-netblt:
 	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2 rsync libudt-dev g++'
 	cargo build --release --package netanvil --package netanvil-netblt-bench
 	g++ -O2 -o target/udt-rival benches/netblt/udt.cpp -ludt -lpthread
-	target/release/netanvil-netblt-bench compare
+	target/release/netanvil-netblt-bench compare $(if $(ONLY),--only '$(ONLY)')
 
 # NETBLT beside the kernel's CUBIC, Reno and BBR on one real-time link, 1:1, 4:4 and 1:16, and CUBIC in its place; as root,
-# half an hour for three rounds. Leaves benches/NEIGHBOURS.md. Exit code 1 if a target is missed. `netanvil netblt neighbours` is the same in virtual time.
+# half an hour for three rounds (ONLY='cubic 1:16': one case). Leaves benches/NEIGHBOURS.md. Exit code 1 if a target is missed. `netanvil netblt neighbours` is the same in virtual time.
 netblt-neighbours:
 	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2'
 	cargo build --release --package netanvil --package netanvil-netblt-bench
-	target/release/netanvil-netblt-bench neighbours
+	target/release/netanvil-netblt-bench neighbours $(if $(ONLY),--only '$(ONLY)')
 
 # In virtual time and on veth pairs, as root, some minutes. Leaves benches/SCALING.md and its plots. Exit code 1
 # if a target is missed.

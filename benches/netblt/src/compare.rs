@@ -1,9 +1,9 @@
 //! NETBLT beside TCP, QUIC, UDT and rsync: all take turns, round after round; medians, ratios, verdicts.
 
-use crate::Failure;
 use crate::lab::Lab;
 use crate::rivals::{FILE, Measured, Moved, Places, Rival};
 use crate::transfers::write_file;
+use crate::{Failure, Report};
 use netblt_studies::paths::{LinkModel, Loss};
 use std::fmt::Write;
 use std::path::Path;
@@ -43,7 +43,7 @@ struct Scene {
     failures: Vec<String>,
 }
 
-pub fn run(netanvil: &Path, rounds: usize, bytes: u64, markdown: &Path) -> Result<bool, Failure> {
+pub fn run(netanvil: &Path, rounds: usize, bytes: u64, wanted: &Report) -> Result<bool, Failure> {
     // In memory where that can be: no disk is to be measured.
     let memory = Path::new("/dev/shm");
     let scratch = match memory.is_dir() {
@@ -58,6 +58,12 @@ pub fn run(netanvil: &Path, rounds: usize, bytes: u64, markdown: &Path) -> Resul
     let places = Places { netanvil: &netanvil, scratch: scratch.path() };
     let mut veth = veth_scene(bytes);
     let mut link = link_scene();
+    for scene in [&mut veth, &mut link] {
+        scene.keep(|name| wanted.is_of(name));
+    }
+    if veth.rivals.is_empty() && link.rivals.is_empty() {
+        return Err("none has all of these words; they are such as 'a file' or 'TCP cubic'".into());
+    }
     let model = LinkModel {
         loss: Loss::Random(LINK_LOSS),
         ..LinkModel::plain(LINK_BPS, LINK_DELAY, 600_000)
@@ -74,9 +80,8 @@ pub fn run(netanvil: &Path, rounds: usize, bytes: u64, markdown: &Path) -> Resul
             link.measure(at, &lab, &places, (bytes, LINK_S));
         }
     }
-    let (report, met) = report(&veth, &link, rounds)?;
-    println!("{report}");
-    std::fs::write(markdown, report)?;
+    let (report, met) = report(&veth, &link, rounds, wanted.only.is_some())?;
+    wanted.leave(&report)?;
     Ok(met)
 }
 
@@ -100,8 +105,8 @@ fn veth_scene(bytes: u64) -> Scene {
     ];
     let explained = format!(
         "A veth pair as the kernel makes it, offloads and all; {:.1} GB. Files are in memory at both ends \
-         (tmpfs); that they are hashed, verified and named is in the time; rsync verifies what it wrote as \
-         it goes. All others go from memory to memory. `--burst 65535/1` is no control of the rate: it floods \
+         (tmpfs), and timed from the program's start to its end; that they are hashed, verified and named is in the time; \
+         rsync verifies what it wrote as it goes. All others go from memory to memory. `--burst 65535/1` is no control of the rate: it floods \
          whatever path it is given. TCP's segments are of up to 64 KB here and never cut: no datagram protocol \
          has that.",
         bytes as f64 / 1e9
@@ -141,6 +146,12 @@ impl Scene {
         Scene { name, explained, rivals, measured, failures: Vec::new() }
     }
 
+    /// Keeps those whose names are wanted.
+    fn keep(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        self.rivals.retain(|rival| is_wanted(&rival.name()));
+        self.measured.truncate(self.rivals.len());
+    }
+
     /// Whoever comes to no result does not keep the others from theirs.
     fn measure(&mut self, at: usize, lab: &Lab, places: &Places<'_>, (bytes, seconds): (u64, f64)) {
         let name = self.rivals[at].name();
@@ -173,8 +184,11 @@ impl Scene {
         Some(self.figures(at, |measured| measured.goodput_bps).median)
     }
 
-    /// All beside the last one, which is CUBIC, and beside QUIC.
+    /// All beside CUBIC and beside QUIC.
     fn table(&self) -> Result<String, std::fmt::Error> {
+        if self.rivals.is_empty() {
+            return Ok(String::new());
+        }
         let mut text = format!("## {}\n\n{}\n\n", self.name, self.explained);
         writeln!(
             text,
@@ -183,21 +197,25 @@ impl Scene {
         writeln!(text, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")?;
         let goodput = |at| self.figures(at, |measured| measured.goodput_bps / 1e6);
         let cost = |at| self.figures(at, |measured| measured.processor_s_per_gb);
-        let last = self.rivals.len() - 1;
-        let quic = self.rivals.iter().position(|rival| *rival == Rival::Quic).unwrap_or(last);
+        let place = |wanted: Rival| self.rivals.iter().position(|rival| *rival == wanted);
+        let (cubic, quic) = (place(Rival::Tcp("cubic")), place(Rival::Quic));
+        let times = |one: &Spread, other: Option<Spread>| match other {
+            Some(other) => format!("{:.2}", one.median / other.median),
+            None => "-".to_owned(),
+        };
         for (at, rival) in self.rivals.iter().enumerate() {
             let (goodput_here, cost_here) = (goodput(at), cost(at));
             writeln!(
                 text,
-                "| {} | {} | {} | {:.2} | {:.2} | {} | {:.2} | {:.2} |",
+                "| {} | {} | {} | {} | {} | {} | {} | {} |",
                 rival.name(),
                 rival.options(),
                 goodput_here.text(0),
-                goodput_here.median / goodput(last).median,
-                goodput_here.median / goodput(quic).median,
+                times(&goodput_here, cubic.map(goodput)),
+                times(&goodput_here, quic.map(goodput)),
                 cost_here.text(2),
-                cost_here.median / cost(last).median,
-                cost_here.median / cost(quic).median
+                times(&cost_here, cubic.map(cost)),
+                times(&cost_here, quic.map(cost)),
             )?;
         }
         for failure in &self.failures {
@@ -241,7 +259,12 @@ impl Spread {
     }
 }
 
-fn report(veth: &Scene, link: &Scene, rounds: usize) -> Result<(String, bool), Failure> {
+fn report(
+    veth: &Scene,
+    link: &Scene,
+    rounds: usize,
+    is_part: bool,
+) -> Result<(String, bool), Failure> {
     let ratio = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(f64::NAN, |(a, b)| a / b);
     let is_cubic = |rival: &Rival| *rival == Rival::Tcp("cubic");
     let quic = veth.goodput(|rival| *rival == Rival::Quic);
@@ -301,7 +324,8 @@ fn report(veth: &Scene, link: &Scene, rounds: usize) -> Result<(String, bool), F
         std::thread::available_parallelism()?,
     );
     let mut all = true;
-    for verdict in &verdicts {
+    // A part has no result where it lacks one of the two: that is no miss.
+    for verdict in verdicts.iter().filter(|verdict| !is_part || !verdict.measured.is_nan()) {
         all &= verdict.met();
         text += &verdict.line();
     }

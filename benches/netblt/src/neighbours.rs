@@ -1,8 +1,8 @@
 //! `make netblt-neighbours`: NETBLT as it is without options beside the kernel's TCP, over the real-time link:
 //! what arrives of each.
 
-use crate::Failure;
 use crate::lab::{CLIENT, Lab, SERVER, Server, output};
+use crate::{Failure, Report};
 use netblt_studies::paths::LinkModel;
 use std::fmt::Write;
 use std::path::Path;
@@ -52,9 +52,6 @@ impl Case {
     fn name(self) -> String {
         format!("{} {}:{}", self.control, self.ours, self.theirs)
     }
-    fn is_named(self, words: &str) -> bool {
-        words.split_whitespace().all(|word| self.name().split(' ').any(|part| part == word))
-    }
     /// Of all that arrived, what those in the first place had, in percent of an equal share for each of them.
     fn share_percent(self, ours_mbps: f64, theirs_mbps: f64) -> f64 {
         let equal = self.ours as f64 / (self.ours + self.theirs) as f64;
@@ -86,18 +83,13 @@ impl Round {
 
 /// The cases, or those whose names have all of the words. A round with NETBLT and one with the kernel's CUBIC in its
 /// place follow each other.
-pub fn run(
-    netanvil: &Path,
-    rounds: usize,
-    only: Option<&str>,
-    markdown: &Path,
-) -> Result<bool, Failure> {
+pub fn run(netanvil: &Path, rounds: usize, report: &Report) -> Result<bool, Failure> {
     let netanvil = netanvil
         .canonicalize()
         .map_err(|error| format!("{}: {error}; make build makes it", netanvil.display()))?;
     let known = std::fs::read_to_string(KNOWN).unwrap_or_default();
     let mut cases = Case::all();
-    cases.retain(|case| only.is_none_or(|words| case.is_named(words)));
+    cases.retain(|case| report.is_of(&case.name()));
     if cases.is_empty() {
         return Err("no case has all of these words; they are such as 'bbr 1:16'".into());
     }
@@ -126,8 +118,7 @@ pub fn run(
         }
         all &= row(&mut text, case, &measured, &cubic)?;
     }
-    println!("{text}");
-    std::fs::write(markdown, text)?;
+    report.leave(&text)?;
     Ok(all)
 }
 
@@ -290,12 +281,6 @@ mod tests {
             let share_percent = case(ours, theirs).share_percent(ours_mbps, theirs_mbps);
             assert!((share_percent - percent).abs() < 1e-9, "{ours}:{theirs}: {share_percent}");
         }
-    }
-
-    #[test]
-    fn cases_go_by_their_words() {
-        let named = |words: &str| Case::all().iter().filter(|case| case.is_named(words)).count();
-        assert_eq!((named("bbr"), named("reno 1:16"), named("1:1"), named("vegas")), (3, 1, 3, 0));
     }
 
     #[test]

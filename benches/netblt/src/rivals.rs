@@ -28,7 +28,8 @@ pub enum Rival {
 /// What NETBLT moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
-    /// A file, digests of both ends, syncing and naming included (`netblt send`).
+    /// A file, digests of both ends, syncing and naming included (`netblt send`); from the start of the program to its
+    /// end, as with rsync.
     File,
     /// Bytes from memory to memory (`netblt test`).
     Memory,
@@ -44,7 +45,7 @@ const RSYNC_PORT: u16 = 8730;
 /// What a transfer came to.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
-    /// Bits a second of what was transferred, from the first packet to the end.
+    /// Bits a second of what was transferred, from the first packet to the end; of a file, the program's start and end.
     pub goodput_bps: f64,
     /// Processor time of both ends, for each 10^9 bytes transferred.
     pub processor_s_per_gb: f64,
@@ -128,6 +129,11 @@ fn netblt(
         serve.args(["--buffer-size", "1048576", "--buffers", "4096"]);
     }
     std::fs::create_dir_all(places.scratch.join(SERVED))?;
+    // As with rsync, the other end does not have the file: freeing the last one's memory takes time.
+    let received = places.scratch.join(SERVED).join(FILE);
+    if received.exists() {
+        std::fs::remove_file(&received)?;
+    }
     if sealed {
         serve.args(["--key-file", "key"]);
     }
@@ -142,12 +148,17 @@ fn netblt(
         .args(["--json", "--quiet"])
         .args(arguments.split_whitespace())
         .current_dir(places.scratch);
+    let began = Instant::now();
     let text = output(&mut client, LIMIT)?;
+    let from_start_to_end_s = began.elapsed().as_secs_f64();
     drop(server);
     let json: serde_json::Value = serde_json::from_str(&text)?;
     let figure = |name: &str| json[name].as_f64().ok_or(format!("no {name} in {text}"));
-    // The time until everything is acknowledged; what follows is courtesy to the other end.
-    let took = figure("bytes")? * 8.0 / (figure("real_mbps")? * 1e6);
+    let took = match moved {
+        Moved::File => from_start_to_end_s,
+        // The time until everything is acknowledged; what follows is courtesy to the other end.
+        Moved::Memory => figure("bytes")? * 8.0 / (figure("real_mbps")? * 1e6),
+    };
     Ok((figure("bytes")?, took))
 }
 
