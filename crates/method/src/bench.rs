@@ -1,5 +1,6 @@
 //! The bench at which every method works: runs trials, repeats invalid ones, and tells the sink.
 
+use crate::besides::Besides;
 use crate::clauses::Evidence;
 use crate::clocks::Clocks;
 use crate::course::{Course, Moment};
@@ -32,6 +33,8 @@ pub(crate) struct Memory {
     device: OfDevice,
     /// What trials of the test under way showed so far.
     evidence: Evidence,
+    /// What trials of the test under way showed of frames that were changed, doubled or overtaken.
+    besides: Besides,
     /// What trials of the test under way showed of clocks of several hosts.
     clocks: Clocks,
     /// When the tester had nothing more to wait for after its last trial, by its own time.
@@ -185,12 +188,18 @@ impl<'a> Bench<'a> {
         (clock.test, clock.later) = (share, later);
         (clock.spent, clock.between) = (Duration::ZERO, Duration::ZERO);
         self.memory.evidence = Evidence::default();
+        self.memory.besides = Besides::default();
         self.memory.clocks.begin_test();
     }
 
     /// What valid trials of the test under way showed of clocks of several hosts.
     pub(crate) fn clocks(&self) -> &Clocks {
         &self.memory.clocks
+    }
+
+    /// What the device did to frames of the test under way besides carrying or losing them.
+    pub(crate) fn besides(&self) -> &Besides {
+        &self.memory.besides
     }
 
     /// What trials of the test under way showed so far.
@@ -348,6 +357,7 @@ impl<'a> Bench<'a> {
         self.memory.evidence.add(&trial, &result);
         if verdict != Verdict::Invalid {
             self.memory.clocks.add(&result);
+            self.memory.besides.add(&result);
         }
         self.memory.invalid_trials += u64::from(verdict == Verdict::Invalid);
         let warnings = self.memory.clocks.new_warnings(&result.clocks);

@@ -49,6 +49,7 @@
 //! ```
 
 mod bench;
+mod besides;
 mod burst;
 pub mod chassis;
 pub mod clauses;

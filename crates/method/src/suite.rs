@@ -540,7 +540,10 @@ impl Run<'_> {
         if !outcome.invalid.is_empty() {
             self.invalid_tests.push(name(outcome.test, traffic));
         }
-        bench.emit(Event::TestFinished(Box::new(outcome)))
+        let besides = bench.besides().in_words();
+        let warning = besides.map(|it| format!("{}: {it}", name(outcome.test, traffic)));
+        bench.emit(Event::TestFinished(Box::new(outcome)))?;
+        warning.map_or(Ok(()), |it| bench.emit(Event::Warning(it)))
     }
 
     /// A test begins: its share of the estimate is now the one under way.

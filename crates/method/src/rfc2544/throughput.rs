@@ -1,6 +1,7 @@
 //! Throughput: the fastest rate at which no frame is lost (RFC 2544 section 26.1).
 
 use crate::bench::Bench;
+use crate::besides::damaged;
 use crate::cost;
 use crate::goal_search::find_rates;
 use crate::outcome::number;
@@ -263,6 +264,19 @@ fn noisy(found: &RateFound, confidence: f64) -> String {
     )
 }
 
+/// Why no test frame came out, as far as what did come out tells.
+fn nothing_came(known: &Known) -> String {
+    let seen = known.trials().map(|result| (damaged(result), result.offered_frames()));
+    match seen.max_by_key(|(damaged, _)| *damaged) {
+        Some((damaged, sent)) if damaged > 0 => format!(
+            "no frame came through as it was sent: in one trial of {sent} frames {damaged} arrived without a test \
+             frame's signature at their end, or with a bad checksum; see whether the device pads, cuts or rewrites \
+             frames, or another tester uses the same addresses"
+        ),
+        _ => "nothing came through at all: see addresses, routes and filters".into(),
+    }
+}
+
 /// What the numbers alone do not say.
 fn notes(throughput: &RateFound, with_tolerance: &[RateFound], known: &Known) -> Vec<String> {
     let mut notes: Vec<String> = throughput.buffered.iter().map(told).collect();
@@ -280,7 +294,7 @@ fn notes(throughput: &RateFound, with_tolerance: &[RateFound], known: &Known) ->
             number::fps(*lowest)
         ));
         if *loss_percent >= 100.0 {
-            notes.push("nothing came through at all: see addresses, routes and filters".into());
+            notes.push(nothing_came(known));
         }
     }
     let tolerant = with_tolerance.last().and_then(|found| found.rate);

@@ -3,6 +3,7 @@
 
 mod back_to_back;
 pub mod bed;
+mod besides;
 mod bursts;
 mod clauses;
 mod composed;
