@@ -125,7 +125,12 @@ impl GoalSearch<'_, '_> {
         let worst = at_upper.iter().map(Tried::loss_ratio).fold(0.0, f64::max);
         RateFound {
             loss_tolerance_percent: percent(goal.loss_ratio),
-            finding: finding(subject, bounds, worst * 100.0, &self.reasons),
+            finding: finding(
+                subject,
+                bounds,
+                (worst * 100.0, percent(goal.loss_ratio)),
+                &self.reasons,
+            ),
             rate,
             confidence: None,
             buffered: None,

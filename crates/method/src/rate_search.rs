@@ -412,12 +412,24 @@ impl RateSearch<'_, '_> {
     }
 
     fn finding(&self, bounds: Bounds) -> Finding {
-        let lowest = bounds.upper.and_then(|(load, _)| self.failure.loss_percent.get(&load));
-        let lowest_loss_percent = lowest.copied().unwrap_or(0.0);
         if self.wide {
             return Finding::Between { why: self.failure.reasons.join("; ") };
         }
-        finding(self.subject, bounds, lowest_loss_percent, &self.failure.reasons)
+        let at_upper = bounds.upper.and_then(|(load, _)| self.failure.loss_percent.get(&load));
+        let mut found = finding(
+            self.subject,
+            bounds,
+            (at_upper.copied().unwrap_or(0.0), self.goal.tolerance_percent),
+            &self.failure.reasons,
+        );
+        // An estimate is no load that was tried.
+        if let Finding::NothingPassed { lowest, loss_percent } = &mut found
+            && at_upper.is_none()
+            && let Some((load, percent)) = self.failure.loss_percent.first_key_value()
+        {
+            (*lowest, *loss_percent) = (self.rate(*load), *percent);
+        }
+        found
     }
 }
 
@@ -426,7 +438,7 @@ impl RateSearch<'_, '_> {
 pub(crate) fn finding(
     subject: &Subject<'_>,
     bounds: Bounds,
-    loss_percent: f64,
+    (loss_percent, tolerance_percent): (f64, f64),
     reasons: &[String],
 ) -> Finding {
     let rate = |load| rate_of(subject, load);
@@ -444,8 +456,12 @@ pub(crate) fn finding(
         },
         (Some(_), None) if is_testers => own_maximum(),
         (Some(lower), None) if rate(lower) < ceiling.rate => Finding::AtLeast {
-            why: "tester-limited: nothing was lost at the highest load that the tester could offer"
-                .into(),
+            why: match tolerance_percent > 0.0 {
+                true => format!(
+                    "no more than {tolerance_percent} % was lost at the highest load that the tester could offer"
+                ),
+                false => "nothing was lost at the highest load that the tester could offer".into(),
+            },
         },
         (Some(_), None) => Finding::AtTheoreticalMaximum,
         (Some(lower), Some((_, Upper::Failed))) => {

@@ -281,7 +281,7 @@ fn nothing_came(known: &Known) -> String {
 fn notes(throughput: &RateFound, with_tolerance: &[RateFound], known: &Known) -> Vec<String> {
     let mut notes: Vec<String> = throughput.buffered.iter().map(told).collect();
     notes.extend(throughput.confidence.map(|confidence| noisy(throughput, confidence)));
-    if throughput.failed_trials_at_rate > 0 {
+    if throughput.rate.is_some() && throughput.failed_trials_at_rate > 0 {
         notes.push(format!(
             "{} of {} trials at the throughput rate lost frames and passed on repetition",
             throughput.failed_trials_at_rate, throughput.trials_at_rate

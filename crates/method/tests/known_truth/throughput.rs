@@ -2,7 +2,7 @@
 
 use super::bed::*;
 use method::rfc2544::{ThroughputResult, throughput};
-use method::{Event, Finding, RateFound, SearchPolicy, Verdict};
+use method::{Event, Finding, Profile, RateFound, SearchPolicy, SuiteConfig, Verdict};
 use proptest::prelude::*;
 use sim::{
     ClosedForm, EveryNth, Fate, Impaired, Law, Limits, Offered, Patch, QueueLimit, Response,
@@ -527,4 +527,45 @@ fn the_frame_format_is_reported() {
         assert!(formats[0].contains(part), "{part}: {formats:?}");
     }
     assert!(formats[1].contains("198.19.1.2 > 198.18.1.2"), "{formats:?}");
+}
+
+/// A device that loses frames at random at any load: no note may state a loss that no trial had.
+#[test]
+fn the_loss_at_the_lowest_load_is_that_of_a_trial() {
+    let mut config = SuiteConfig::of(Profile::Quick);
+    config.frame_sizes = vec![size(64)];
+    for seed in 0..40 {
+        let device = Impaired::new(Patch::default(), RandomLoss { one_in: 700, random: seed });
+        let result = throughput_of(&config, [VIRTUAL; 2], device);
+        let case = format!("seed {seed}: {:?} {:?}", result.throughput, result.notes);
+        if let Finding::NothingPassed { loss_percent, .. } = &result.throughput.finding {
+            assert!(*loss_percent > 0.0, "{case}");
+            assert!(!result.notes.join("\n").contains("passed on repetition"), "{case}");
+        }
+        for found in &result.with_tolerance {
+            if let Finding::AtLeast { why } = &found.finding {
+                assert!(!why.contains("nothing was lost"), "{case}");
+            }
+        }
+    }
+}
+
+/// One frame in so many is lost, by a generator of its own.
+struct RandomLoss {
+    one_in: u64,
+    random: u64,
+}
+
+impl sim::Rule for RandomLoss {
+    fn decide(&mut self, _: units::Instant, _: trial::PortId, _: &[u8]) -> Fate {
+        // SplitMix64 (Steele, Lea, Flood 2014).
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        match (z ^ (z >> 31)) % self.one_in {
+            0 => Fate::Drop,
+            _ => Fate::Pass,
+        }
+    }
 }

@@ -209,7 +209,7 @@ impl RateFound {
             let reasons = reasons.join("; ");
             notes.push(format!("no valid trial, nothing is known of the device: {reasons}"));
         }
-        if self.failed_trials_at_rate > 0 {
+        if self.rate.is_some() && self.failed_trials_at_rate > 0 {
             notes.push(format!(
                 "{} of {} trials at the rate found lost more than allowed and passed on repetition",
                 self.failed_trials_at_rate, self.trials_at_rate
