@@ -342,18 +342,28 @@ fn send_burst(
         }),
         judge: &|result| judge_loss(result, 0.0),
     };
-    bench.run_changed(request, &|trial| Ok(held_to_its_rate(trial)))
+    let sending = request.shape.schedule.duration();
+    let ends_on_silence = request.shape.waits.drain == Duration::ZERO;
+    let ran = bench.run_changed(request, &|trial| Ok(held_to_its_rate(trial)))?;
+    if ends_on_silence {
+        // What came out is what the device's buffers or tokens gave: so long they take to be as before.
+        let restored = throughput.departure(ran.result.forwarded_frames());
+        bench.pause(restored.saturating_sub(sending + ran.result.drained_after))?;
+    }
+    Ok(ran)
 }
 
 /// After the burst: until it has been received at the throughput rate (reckoned twice, for the
 /// throughput may owe something to the buffer), and then the stated wait or, where the burst was
-/// longer, as long again (RFC 9004 section 6.2, step 3). A profile whose other trials end on silence
-/// waits for the burst at the throughput rate, and then for silence.
+/// longer, as long again (RFC 9004 section 6.2, step 3). A profile whose other trials end on silence ends these
+/// on it, too, after no longer than the burst takes at the throughput rate: a device that drops most of a burst would
+/// be waited for as if it kept all of it. `send_burst` then gives it time for what it did put out.
 fn waits(subject: &Subject<'_>, sending: Duration, receiving: Duration) -> Waits {
     let wait = Duration::from_secs_f64(subject.config.back_to_back.wait_s);
     let waits = subject.config.waits();
     if waits.drain == Duration::ZERO {
-        return Waits { drain: receiving.saturating_sub(sending), ..waits };
+        let drain_max = waits.drain_max.max(receiving.saturating_sub(sending));
+        return Waits { drain_max, ..waits };
     }
     let drain = (receiving * 2).saturating_sub(sending) + wait.max(sending);
     Waits { drain, drain_max: waits.drain_max.max(drain), ..waits }

@@ -165,3 +165,31 @@ fn bursts_that_a_tester_no_longer_sends_as_fast_are_sent_slower() {
     let invalid = events.iter().filter(is_invalid).count();
     assert!(invalid <= 12, "{invalid} trials decided nothing");
 }
+
+/// A policer drops what it has no token for and keeps nothing: nobody waits until it would have put out the burst. It
+/// is given the time to earn its tokens again: each burst of a search meets a full bucket.
+#[test]
+fn a_policer_is_not_waited_for_as_if_it_had_a_queue() {
+    let (fps, tokens) = (1_000.0, 200);
+    let mut config = SuiteConfig::of(method::Profile::Quick);
+    config.frame_sizes = vec![super::bed::size(64)];
+    config.back_to_back.repetitions = 3;
+    let device = sim::Impaired::new(Patch::default(), sim::Policer::new(fps, tokens));
+    let mut tester = SimTester::new(&PORTS, device);
+    let (_, events) = run(&config, &mut tester, |bench, subject| {
+        let found = throughput(bench, subject)?;
+        let result = back_to_back(bench, subject, &found)?;
+        // A token comes in the time of 148.8 frames.
+        let frames = result.summary.as_ref().expect("measured").frames;
+        assert!((185.0..=220.0).contains(&frames.min), "{frames:?}");
+        assert!((185.0..=220.0).contains(&frames.max), "{frames:?}");
+        Ok(())
+    });
+    let bursts = events.iter().filter_map(|event| match event {
+        Event::TrialFinished(trial) if trial.test == method::TestKind::BackToBack => Some(trial),
+        _ => None,
+    });
+    // A burst of 0.2 s at the line rate would take a device of 1,000 frames per second 30 s.
+    let waited = bursts.map(|trial| trial.result.drained_after.as_secs_f64()).fold(0.0, f64::max);
+    assert!(waited < 1.0, "{waited} s");
+}
