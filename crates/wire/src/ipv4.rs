@@ -331,7 +331,7 @@ pub fn decrement_ttl(packet: &mut [u8]) -> bool {
 /// checksum (RFC 1624); gives whether it was. The caller has parsed the header.
 pub fn mark(packet: &mut [u8]) -> bool {
     let mut view = View::new_unchecked(packet);
-    if Codepoint::of_octet(view.ecn()) != Codepoint::Capable {
+    if !Codepoint::of_octet(view.ecn()).may_be_marked() {
         return false;
     }
     let old = view.version_ecn();

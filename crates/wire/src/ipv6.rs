@@ -155,7 +155,7 @@ pub fn decrement_hop_limit(packet: &mut [u8]) -> bool {
 /// 5); gives whether it was. The caller has parsed the header.
 pub fn mark(packet: &mut [u8]) -> bool {
     let mut view = View::new_unchecked(packet);
-    let may = Codepoint::of_octet(view.ecn()) == Codepoint::Capable;
+    let may = Codepoint::of_octet(view.ecn()).may_be_marked();
     if may {
         view.set_ecn(Codepoint::Marked.octet());
     }
