@@ -5,6 +5,7 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg, sendmmsg};
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
+use wire::ecn::Codepoint;
 use wire::ethernet::{self, EtherType};
 use wire::{ipv4, ipv6};
 
@@ -32,6 +33,19 @@ pub fn receive(socket: &PacketSocket, batch: &mut [Vec<u8>]) -> Result<usize, Er
         memory.truncate(*len);
     }
     Ok(lens.len())
+}
+
+/// What the header of the packet in a frame says of marks, if it is of IP.
+pub fn codepoint(frame: &[u8]) -> Codepoint {
+    let Ok((ethernet::Repr { ether_type, .. }, rest)) = ethernet::Repr::parse(frame) else {
+        return Codepoint::NotCapable;
+    };
+    let ecn = match ether_type {
+        EtherType::IPV4 => ipv4::View::new_checked(rest).map(|view| view.ecn()),
+        EtherType::IPV6 => ipv6::View::new_checked(rest).map(|view| view.ecn()),
+        _ => return Codepoint::NotCapable,
+    };
+    ecn.map_or(Codepoint::NotCapable, Codepoint::of_octet)
 }
 
 /// Marks the packet in a frame as one that met congestion, if it is of IP and may be marked; gives whether it was.
@@ -74,8 +88,9 @@ pub fn send(socket: &PacketSocket, frames: &[Vec<u8>]) -> Result<usize, Errno> {
 
 #[cfg(test)]
 mod tests {
-    use super::mark;
+    use super::{codepoint, mark};
     use wire::checksum::{Sum, checksum};
+    use wire::ecn::Codepoint;
 
     /// A frame with an IPv4 header of 20 octets (RFC 791 section 3.1) with this type of service.
     fn ipv4(service: u8) -> Vec<u8> {
@@ -91,6 +106,7 @@ mod tests {
     fn a_packet_that_may_be_marked_is_and_its_checksum_stays_right() {
         for (service, marks) in [(0b00, false), (0b01, true), (0b10, true), (0b11, false)] {
             let mut frame = ipv4(0xb8 | service);
+            assert_eq!(codepoint(&frame), Codepoint::of_octet(service));
             assert_eq!(mark(&mut frame), marks, "{service:02b}");
             assert_eq!(frame[15], if marks { 0xbb } else { 0xb8 | service });
             assert_eq!(Sum::ZERO.bytes(&frame[14..34]).folded(), 0xffff, "{service:02b}");
@@ -106,6 +122,7 @@ mod tests {
         // Traffic class 0xb8: nothing of it may be marked.
         assert!(!mark(&mut frame));
         frame[15] |= 0b10 << 4;
+        assert_eq!(codepoint(&frame), Codepoint::Capable);
         assert!(mark(&mut frame));
         assert_eq!(frame[14..18], [0x6b, 0xbf, 0xff, 0xff]);
         frame[12..14].copy_from_slice(&[0x08, 0x06]);

@@ -40,7 +40,8 @@
 //! let first = link.carry(Instant::ZERO, 1_000, &mut dice);
 //! // 1 ms at 8 Mb/s, and 1 ms on the way.
 //! let at = Some(Instant::ZERO + Duration::from_ms(2));
-//! assert_eq!(first, Fate::Carried { waited: Duration::ZERO, at, late: false, marked: false });
+//! let (waited, late, marked, marked_l4s) = (Duration::ZERO, false, false, false);
+//! assert_eq!(first, Fate::Carried { waited, at, late, marked, marked_l4s });
 //! assert_eq!(link.carry(Instant::ZERO, 1_000, &mut dice), Fate::Dropped);
 //! ```
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]

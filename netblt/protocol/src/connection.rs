@@ -441,8 +441,9 @@ impl Connection {
         }
     }
     /// Both clients have agreed that a network may mark data packets in place of dropping them: the end that receives
-    /// says how many were marked, and the end that sends and finds its rate by losses takes a mark for one. It
-    /// says which packets may be marked ([`Connection::left_as`]).
+    /// says how many were marked, and the end that sends and finds its rate by losses takes a mark for one, or
+    /// answers the share of marks ([`RateControl::L4s`]). It says which packets may be marked
+    /// ([`Connection::left_as`]).
     pub fn heed_marks(&mut self) {
         match &mut self.role {
             Role::Sending(sender) => sender.heed_marks(),
@@ -870,7 +871,7 @@ impl Connection {
     }
     fn codepoint(&self, is_data: bool) -> Codepoint {
         match &self.role {
-            Role::Sending(sender) if is_data && sender.is_capable() => Codepoint::Capable,
+            Role::Sending(sender) if is_data => sender.codepoint(),
             _ => Codepoint::NotCapable,
         }
     }

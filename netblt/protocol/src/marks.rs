@@ -26,6 +26,13 @@ impl Marks {
         self.packets = self.packets.wrapping_add(1);
         self.marked = self.marked.wrapping_add(u32::from(codepoint == Codepoint::Marked));
     }
+    /// What came since it was so many.
+    pub fn since(self, before: Marks) -> Marks {
+        Marks {
+            packets: self.packets.wrapping_sub(before.packets),
+            marked: self.marked.wrapping_sub(before.marked),
+        }
+    }
     /// Adds this behind the CONTROL packet that ends `out`.
     pub fn say(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&MAGIC);
@@ -65,10 +72,7 @@ impl Heeded {
     }
     /// The receiver says so. Gives whether packets were marked since it said so before.
     pub fn hear(&mut self, marks: Marks) -> bool {
-        let since = Marks {
-            packets: marks.packets.wrapping_sub(self.told.packets),
-            marked: marks.marked.wrapping_sub(self.told.marked),
-        };
+        let since = marks.since(self.told);
         // What was overtaken is older, and no more can be marked than came.
         if since.packets >= 1 << 31 || since.marked > since.packets {
             return false;

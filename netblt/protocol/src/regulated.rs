@@ -12,6 +12,7 @@ use crate::terms::Burst;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use units::{Duration, Instant};
+use wire::ecn::Codepoint;
 use wire::netblt::{Data, Kind, Messages, Packet};
 
 /// The receiver is told the rate so often at least, since its data timers rest on it.
@@ -110,7 +111,7 @@ impl Regulated {
         }
         self.sender.handle_control(now, messages, counters, events)?;
         if let Some(adaptive) = &mut self.adaptive {
-            adaptive.find_gaps(self.sender.high_consecutive());
+            adaptive.find_gaps(now, self.sender.high_consecutive());
         }
         self.follow(now, false);
         Ok(())
@@ -123,9 +124,14 @@ impl Regulated {
             adaptive.marks = Some(Heeded::default());
         }
     }
-    /// Whether data packets may be marked.
-    pub fn is_capable(&self) -> bool {
-        self.adaptive.as_ref().and_then(|it| it.marks).is_some_and(|marks| marks.is_on())
+    /// Whether data packets may be marked, and in which way.
+    pub fn codepoint(&self) -> Codepoint {
+        let Some(adaptive) = &self.adaptive else { return Codepoint::NotCapable };
+        match (&adaptive.control, adaptive.marks.is_some_and(|marks| marks.is_on())) {
+            (_, false) => Codepoint::NotCapable,
+            (Control::Compete(control), true) if control.is_scalable() => Codepoint::Scalable,
+            (_, true) => Codepoint::Capable,
+        }
     }
     /// The receiver says how many were.
     pub fn hear_marks(&mut self, now: Instant, said: Marks, counters: &mut Counters) {
@@ -134,11 +140,13 @@ impl Regulated {
         else {
             return;
         };
-        let before = marks.told().marked;
-        if marks.hear(said) {
-            control.marked(adaptive.arrived);
+        let before = marks.told();
+        marks.hear(said);
+        let since = marks.told().since(before);
+        if marks.is_on() {
+            control.marked((since.packets, since.marked), adaptive.arrived);
         }
-        counters.marked_data_packets += u64::from(marks.told().marked.wrapping_sub(before));
+        counters.marked_data_packets += u64::from(since.marked);
         self.follow(now, false);
     }
     /// What is handled from now on may have waited in this host for so long before it was read.
@@ -295,11 +303,14 @@ impl Adaptive {
     }
 
     /// All messages up to `high_consecutive` have come: what was overtaken by what they say is lost.
-    fn find_gaps(&mut self, high_consecutive: u16) {
+    fn find_gaps(&mut self, now: Instant, high_consecutive: u16) {
         let Control::Compete(control) = &mut self.control else { return };
         let Some(arrived) = self.gaps.advance(high_consecutive) else { return };
         // They left in the order of their numbers, which wrap.
-        let overtaken = |flight: &Flight| flight.packets.end + OVERTAKEN_BY <= arrived;
+        let wait = control.overtaking();
+        let overtaken = |flight: &Flight| {
+            flight.packets.end + OVERTAKEN_BY <= arrived && flight.left + wait <= now
+        };
         let silent = |flight: &Flight| !flight.missed && !flight.again;
         for flight in self.flights.values_mut().filter(|flight| silent(flight)) {
             if !overtaken(flight) {

@@ -19,6 +19,8 @@ pub enum RateControl {
     /// By loss, after the law of CUBIC (RFC 9438): it takes about what a TCP would take in its place.
     #[default]
     Competitive,
+    /// The same, and where a network marks early (L4S, RFC 9330) by the share of marks: queues stay short there.
+    L4s,
     /// By delay: it keeps the queue short, and leaves the path to those who fill it.
     Scavenging,
 }
@@ -60,6 +62,9 @@ impl Control {
         match rule {
             RateControl::Competitive => {
                 Control::Compete(Compete::new(now, buffer_packets, handshake))
+            }
+            RateControl::L4s => {
+                Control::Compete(Compete::new(now, buffer_packets, handshake).scalable())
             }
             RateControl::Scavenging => Control::Scavenge(Scavenge::new(now, buffer_packets)),
         }

@@ -1,8 +1,10 @@
 //! One direction of a path: a queue before a bottleneck, and what comes after it.
 
 use super::chance::{Chance, Loss};
+use super::codel::Codel;
 use crate::rfc1030::Dice;
 use units::{Duration, Instant};
+use wire::ecn::Codepoint;
 
 /// Some packets take longer than others.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,6 +47,11 @@ pub struct LinkModel {
     pub queue_bytes: u64,
     /// A packet that finds so many bytes in the queue, or more, is marked if it may be (RFC 3168). None: none is.
     pub mark_above_bytes: Option<u64>,
+    /// The queue marks as CoDel does, which does not know L4S (RFC 8289). It is for paths on which all packets may be
+    /// marked: it drops none.
+    pub marks_as_codel: bool,
+    /// A packet of L4S that waits for so long, or longer, is marked (RFC 9331). None: none is.
+    pub mark_l4s_after: Option<Duration>,
     /// Behind the queue.
     pub loss: Loss,
     /// Behind the queue.
@@ -63,6 +70,8 @@ impl LinkModel {
             delay,
             queue_bytes,
             mark_above_bytes: None,
+            marks_as_codel: false,
+            mark_l4s_after: None,
             loss,
             overtaking: None,
             stalls: None,
@@ -91,7 +100,17 @@ pub enum Fate {
         late: bool,
         /// It found a queue for which packets are marked.
         marked: bool,
+        /// It waited so long that packets of L4S are marked.
+        marked_l4s: bool,
     },
+}
+
+impl Fate {
+    /// Whether a packet with this codepoint is marked on its way.
+    pub fn marks(self, codepoint: Codepoint) -> bool {
+        let Fate::Carried { marked, marked_l4s, .. } = self else { return false };
+        (marked && codepoint.may_be_marked()) || (marked_l4s && codepoint == Codepoint::Scalable)
+    }
 }
 
 /// A [`LinkModel`] at work.
@@ -103,13 +122,15 @@ pub struct Link {
     rate_bps: u64,
     /// Of `model.changes`, those that are in force.
     changed: usize,
+    codel: Codel,
 }
 
 impl Link {
     /// Nothing is on its way.
     pub fn new(model: LinkModel) -> Link {
         let (chance, rate_bps) = (Chance::new(model.loss), model.rate_bps);
-        Link { model, chance, free_at: Instant::ZERO, rate_bps, changed: 0 }
+        let codel = Codel::default();
+        Link { model, chance, free_at: Instant::ZERO, rate_bps, changed: 0, codel }
     }
 
     /// A packet comes to the queue. Packets come in the order of time.
@@ -125,14 +146,17 @@ impl Link {
             return Fate::Dropped;
         }
         let above = |least: u64| queued_bits >= u128::from(least) * 8;
-        let marked = self.model.mark_above_bytes.is_some_and(above);
+        // At the head of the queue, as CoDel has it, the time is `start`.
+        let marked = self.model.mark_above_bytes.is_some_and(above)
+            || (self.model.marks_as_codel && self.codel.marks(start, waited));
+        let marked_l4s = self.model.mark_l4s_after.is_some_and(|least| waited >= least);
         self.free_at = self.finish(start, bits);
         let late = self.model.overtaking.filter(|late| dice.unit() < late.share);
         let extra = late.map_or(Duration::ZERO, |late| late.late);
         let due = self.free_at + self.model.delay + extra;
         let due = self.model.stalls.map_or(due, |stalls| stalls.awaited(due));
         let at = (!self.chance.loses(dice)).then_some(due);
-        Fate::Carried { waited, at, late: late.is_some(), marked }
+        Fate::Carried { waited, at, late: late.is_some(), marked, marked_l4s }
     }
 
     /// When the last of so many bits has left, if the first does at `start`; rates change on the

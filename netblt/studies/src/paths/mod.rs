@@ -8,6 +8,7 @@
 //! packets in flight remain practicable. Same seed, same run.
 
 mod chance;
+mod codel;
 mod link;
 mod meter;
 pub mod neighbourhood;
@@ -24,5 +25,7 @@ pub use tcp::Algorithm;
 pub use transfer::TransferModel;
 pub use world::{Flow, Path, Run, run};
 
+#[cfg(test)]
+mod l4s_tests;
 #[cfg(test)]
 mod tests;

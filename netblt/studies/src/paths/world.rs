@@ -249,9 +249,11 @@ impl World {
             Fate::Carried { waited, .. } if way == 0 => self.meters.carried(now, bytes, waited),
             _ => {}
         }
-        let Fate::Carried { at: Some(at), late, marked, .. } = fate else { return };
+        let Fate::Carried { at: Some(at), late, .. } = fate else { return };
         // Of the TCPs none asks for marks.
-        if let (true, Parcel::Netblt(_, codepoint @ Codepoint::Capable)) = (marked, &mut parcel) {
+        if let Parcel::Netblt(_, codepoint) = &mut parcel
+            && fate.marks(*codepoint)
+        {
             *codepoint = Codepoint::Marked;
         }
         let at = self.handled(index, way, at);

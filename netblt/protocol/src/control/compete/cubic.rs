@@ -25,6 +25,8 @@ pub struct Cubic {
     before_reduction: f64,
     epoch: Option<Epoch>,
     timed_out: bool,
+    /// Packets by which the estimate of Reno grows in a round trip once the window is back.
+    reno_growth: f64,
 }
 
 /// Growth since a reduction.
@@ -46,6 +48,7 @@ impl Cubic {
             before_reduction: 0.0,
             epoch: None,
             timed_out: false,
+            reno_growth: 1.0,
         }
     }
 
@@ -73,7 +76,7 @@ impl Cubic {
         let cubic = |s: f64| C * (s - epoch.plateau_s).powi(3) + self.most;
         let since_s = now_s - epoch.began_s;
         let target = cubic(since_s + round_trip_s).clamp(self.window, MOST_AHEAD * self.window);
-        let alpha = if epoch.reno < self.before_reduction { ALPHA } else { 1.0 };
+        let alpha = if epoch.reno < self.before_reduction { ALPHA } else { self.reno_growth };
         let reno = epoch.reno + alpha * packets / self.window;
         self.window = match cubic(since_s) < reno {
             true => self.window.max(reno),
@@ -101,12 +104,22 @@ impl Cubic {
     /// Packets were lost, for the first time in a round trip (sections 4.6 and 4.7).
     pub fn reduce(&mut self) {
         self.before_reduction = self.window;
+        self.reno_growth = 1.0;
         self.most = match self.window < self.most {
             true => self.window * (1.0 + BETA) / 2.0,
             false => self.window,
         };
         self.threshold = (self.window * BETA).max(LEAST_THRESHOLD);
         self.window = self.threshold;
+        self.epoch = None;
+    }
+
+    /// A network marked packets early: the window shrinks by a share, and then grows by so many packets in a round trip,
+    /// or by the cubic where that is more.
+    pub fn give_way(&mut self, share: f64, growth: f64) {
+        (self.most, self.before_reduction, self.reno_growth) = (self.window, 0.0, growth);
+        self.threshold = (self.window * (1.0 - share)).max(LEAST_THRESHOLD);
+        self.window = self.window.min(self.threshold);
         self.epoch = None;
     }
 

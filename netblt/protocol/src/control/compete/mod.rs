@@ -12,6 +12,7 @@
 //!   busy has heard nothing because it has not listened.
 
 mod cubic;
+mod scalable;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use super::Arrival;
 use crate::Burst;
 use crate::pacer::Pace;
 use cubic::{Cubic, INITIAL_WINDOW};
+use scalable::{Answer, Scalable};
 use start::SlowStart;
 use timer::RoundTrips;
 use units::{Duration, Instant};
@@ -48,6 +50,8 @@ pub struct Compete {
     /// When a buffer was OK last, or all was given up, and the packets that are not under way since.
     heard: Option<Heard>,
     silences: u32,
+    /// Packets leave as those of L4S: what to make of marks.
+    scalable: Option<Scalable>,
 }
 
 /// The round trip under way: over when packet number `until` is OK.
@@ -83,7 +87,15 @@ impl Compete {
             reduced_until: 0,
             heard: None,
             silences: 0,
+            scalable: None,
         }
+    }
+    /// The same for packets that leave with ECT(1) (RFC 9331).
+    pub fn scalable(self) -> Compete {
+        Compete { scalable: Some(Scalable::default()), ..self }
+    }
+    pub fn is_scalable(&self) -> bool {
+        self.scalable.is_some()
     }
 
     fn seconds(&self, at: Instant) -> f64 {
@@ -132,6 +144,9 @@ impl Compete {
             return Pace { size_packets: 1, interval: Duration::from_secs_f64(interval_s) };
         }
         let pps = self.pps().min(f64::from(limit.size_packets) / least_s);
+        if let Some(pace) = self.scalable.as_ref().and_then(|it| it.pace(pps, limit)) {
+            return pace;
+        }
         // A rate that was computed is not exact.
         let size = (pps * least_s - 1e-6).ceil().clamp(1.0, limit.size_packets.into());
         let interval = Duration::from_secs_f64(size / pps).max(limit.interval());
@@ -188,6 +203,9 @@ impl Compete {
             .max(self.trips.shortest_s().unwrap_or(LEAST_ROUND_S));
         let samples = self.cubic.window() / f64::from(self.buffer_packets);
         self.trips.observe(sample_s, samples);
+        if let Some(scalable) = &mut self.scalable {
+            scalable.observe(sample_s);
+        }
         if self.cubic.is_slow_start() {
             self.start.observe(sample_s, self.buffer_packets.into());
         }
@@ -217,14 +235,31 @@ impl Compete {
         self.reduced_until = self.sent;
     }
 
-    /// A network marked packets in place of dropping them, among those that left up to number `arrived` or a little
-    /// later. RFC 9438 section 4.6 has the window shrink as after a loss, and the kernel's CUBIC does so.
-    pub fn marked(&mut self, arrived: u64) {
-        if self.reduced_until > 0 && arrived <= self.reduced_until {
+    /// Of so many packets more, among those that left up to number `arrived` or a little later, a network marked so
+    /// many in place of dropping them. RFC 9438 section 4.6 has the window shrink as after a loss, and the kernel's
+    /// CUBIC does so; who sends as L4S answers the share of marks.
+    pub fn marked(&mut self, (packets, marked): (u32, u32), arrived: u64) {
+        let (round_s, packet_s) = (self.trips.smoothed_s().unwrap_or(1.0), 1.0 / self.pps());
+        let answer = self.scalable.as_mut().map_or(Answer::Classic, |scalable| {
+            let least_s = self.trips.shortest_s().unwrap_or(f64::INFINITY);
+            scalable.hear((packets, marked), (arrived, self.sent), least_s + 2.0 * packet_s)
+        });
+        if marked == 0 || (self.reduced_until > 0 && arrived <= self.reduced_until) {
             return;
         }
-        self.cubic.reduce();
+        match answer {
+            Answer::Classic => self.cubic.reduce(),
+            Answer::Share(share) => self.cubic.give_way(share, scalable::growth(round_s)),
+        }
         self.reduced_until = self.sent;
+    }
+    /// Before so long has passed a packet is not taken for lost because others overtook it (RFC 8985 section 6.2: a
+    /// round trip and a quarter). Who sends as L4S over a path that marks waits (RFC 9331 section 4.3); others count
+    /// packets.
+    pub fn overtaking(&self) -> Duration {
+        let is_marked = self.scalable.as_ref().is_some_and(Scalable::is_marked);
+        let wait_s = self.trips.shortest_s().zip(self.trips.smoothed_s()).filter(|_| is_marked);
+        Duration::from_secs_f64(wait_s.map_or(0.0, |(least_s, round_s)| round_s + least_s / 4.0))
     }
     /// Nothing has been heard for a timeout, or more.
     pub fn is_silent(&self) -> bool {
