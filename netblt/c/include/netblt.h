@@ -109,6 +109,8 @@ netblt_status netblt_options_set_key(netblt_options *options, const char *digits
 netblt_status netblt_options_set_code(netblt_options *options, const char *code);
 /* `rate` is a netblt_rate; bits_per_s is the most that may be found, 0 for no bound, or the fixed rate. */
 netblt_status netblt_options_set_rate(netblt_options *options, int rate, double bits_per_s);
+/* Not 0: ask the network for early marks (L4S, RFC 9331) and slow down by their share, with NETBLT_COMPETING. */
+netblt_status netblt_options_set_l4s(netblt_options *options, int on);
 /* Not 0: IP protocol 30 in place of UDP. Takes root, or CAP_NET_RAW, and no key. */
 netblt_status netblt_options_set_raw_ip(netblt_options *options, int on);
 /* 0: begin anew in place of going on where an earlier attempt broke off. */

@@ -93,6 +93,23 @@ pub unsafe extern "C" fn netblt_options_set_code(
     unsafe { change(options, set) }
 }
 
+/// `netblt_options_set_l4s` of netblt.h.
+///
+/// # Safety
+/// As of [`netblt_options_free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn netblt_options_set_l4s(
+    options: *mut NetbltOptions,
+    on: c_int,
+) -> NetbltStatus {
+    let set = |options: &mut NetbltOptions| {
+        options.transfer.l4s = on != 0;
+        Ok(())
+    };
+    // SAFETY: by the contract.
+    unsafe { change(options, set) }
+}
+
 /// `netblt_options_set_rate` of netblt.h.
 ///
 /// # Safety

@@ -119,7 +119,11 @@ int main(int count, char **arguments) {
            netblt_fetch_bytes(host, "there", 1 << 30, &bytes, &len, NULL, NULL, NULL, &outcome),
            NETBLT_OK);
     print("in memory", &outcome);
-    expect("send bytes", netblt_send_bytes(host, bytes, len, "again", NULL, NULL, NULL, &outcome),
+    expect("scavenging is not L4S", netblt_options_set_l4s(options, 1), NETBLT_OK);
+    expect("both", netblt_send_bytes(host, bytes, len, "again", options, NULL, NULL, NULL),
+           NETBLT_INVALID_ARGUMENT);
+    expect("compete", netblt_options_set_rate(options, NETBLT_COMPETING, 0), NETBLT_OK);
+    expect("send bytes", netblt_send_bytes(host, bytes, len, "again", options, NULL, NULL, &outcome),
            NETBLT_OK);
     print("again", &outcome);
     netblt_bytes_free(bytes, len);

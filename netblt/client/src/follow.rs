@@ -93,7 +93,7 @@ impl Following {
         let socket = socket_towards(peer, options.carrier, options.seal.as_ref())?;
         let mut station =
             Station::new(socket, EndpointLimits::default(), limits, Timing::default());
-        if let Some(rule) = options.rate.control() {
+        if let Some(rule) = options.control() {
             station.find_rates(rule);
         }
         let (mode, offer, opener) = wish;

@@ -107,6 +107,10 @@ pub struct Options {
     pub seal: Option<Seal>,
     /// How fast.
     pub rate: Rate,
+    /// Data packets leave as those of L4S (RFC 9331), where the rate competes and both ends see marks: a network that
+    /// marks them early keeps their queue short. An experiment; for whom it slows down is in the documentation of
+    /// the control.
+    pub l4s: bool,
     /// Bytes of data in a packet. None: what fits into 1,500 bytes with all headers.
     pub packet_size_bytes: Option<u16>,
     /// Bytes of a buffer. None: 64 packets at a fixed rate, otherwise 8.
@@ -132,6 +136,7 @@ impl Default for Options {
             carrier: Carrier::Udp,
             seal: None,
             rate: Rate::default(),
+            l4s: false,
             packet_size_bytes: None,
             buffer_size_bytes: None,
             max_outstanding_buffers: None,
@@ -152,6 +157,14 @@ impl Options {
         self.packet_size_bytes.unwrap_or(fitting)
     }
 
+    /// How the sender finds the rate, if it does.
+    pub fn control(&self) -> Option<RateControl> {
+        match (self.rate.control(), self.l4s) {
+            (Some(RateControl::Competitive), true) => Some(RateControl::L4s),
+            (control, _) => control,
+        }
+    }
+
     /// What an active end proposes to `peer`.
     pub fn limits(&self, peer: SocketAddr) -> Result<Limits, Error> {
         let wrong = |what: &str, remedy| Err(Error::Options { what: what.to_owned(), remedy });
@@ -167,6 +180,12 @@ impl Options {
         if buffer_size.div_ceil(packet_size.into()) > 1 << 16 {
             let what = "a buffer of more than 65536 packets cannot be numbered";
             return wrong(what, "use larger packets or smaller buffers");
+        }
+        if self.l4s && self.control() != Some(RateControl::L4s) {
+            return wrong(
+                "L4S is for a rate that competes",
+                "leave it out, or have the rate found",
+            );
         }
         // IP and UDP headers, NETBLT's, and padding must fit a datagram.
         if packet_size > 65_400 {
@@ -232,6 +251,8 @@ mod tests {
             },
             Options { rate: Rate::Fixed(0.5), ..whole.clone() },
             Options { rate: Rate::Scavenging { at_most_bps: Some(f64::NAN) }, ..whole.clone() },
+            Options { l4s: true, rate: Rate::Scavenging { at_most_bps: None }, ..whole.clone() },
+            Options { l4s: true, rate: Rate::Fixed(1e6), ..whole.clone() },
         ] {
             assert!(matches!(wrong.limits(peer), Err(Error::Options { .. })), "{wrong:?}");
         }

@@ -65,6 +65,10 @@ pub struct Proposal {
     /// It is to leave the path to others. Who does not know this word competes, or always leaves it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub scavenge: bool,
+    /// Data packets are to leave as L4S if they may be marked at all. Who does not know this word has them leave as
+    /// classic ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub l4s: bool,
     /// The other end may ask for a cookie first ([`crate::cookie`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cookie: bool,
@@ -76,7 +80,10 @@ pub struct Proposal {
 impl Proposal {
     /// How whichever end sends is to find the rate.
     pub fn rate_control(&self) -> RateControl {
-        RateControl::of(self.scavenge)
+        match (self.scavenge, self.l4s) {
+            (false, true) => RateControl::L4s,
+            (scavenges, _) => RateControl::of(scavenges),
+        }
     }
     /// What an OPEN says. The error is fit for the other end.
     pub fn of(open: &Open<'_>) -> Result<Proposal, String> {
@@ -86,7 +93,8 @@ impl Proposal {
         }
         let name = str::from_utf8(string).map_err(|_| "a file name that is not UTF-8")?.to_owned();
         let offer = Offer::Plain { name, bytes: open.transfer_size_bytes.into() };
-        Ok(Proposal { offer, adaptive: None, scavenge: false, cookie: false, marks: false })
+        let (scavenge, l4s, cookie, marks) = (false, false, false, false);
+        Ok(Proposal { offer, adaptive: None, scavenge, l4s, cookie, marks })
     }
     /// The client string of an OPEN.
     pub fn client_string(&self) -> String {
@@ -312,6 +320,7 @@ mod tests {
                 offer: get.clone(),
                 adaptive,
                 scavenge: false,
+                l4s: false,
                 cookie: false,
                 marks: false,
             };
@@ -360,6 +369,7 @@ mod tests {
                 offer: plain,
                 adaptive: Some((1, 1)),
                 scavenge: true,
+                l4s: true,
                 cookie: true,
                 marks: true
             }
@@ -368,6 +378,16 @@ mod tests {
         );
         let reply = Reply { answer: Answer::Plain, adaptive: true, marks: true };
         assert_eq!(reply.client_string(), "");
+        for (words, rule) in [
+            ("", RateControl::Competitive),
+            (r#","l4s":true"#, RateControl::L4s),
+            (r#","scavenge":true"#, RateControl::Scavenging),
+            (r#","scavenge":true,"l4s":true"#, RateControl::Scavenging),
+        ] {
+            let text = format!(r#"{{"want":"copy"{words}}}"#);
+            let proposal = from_bytes::<Proposal>(text.as_bytes()).unwrap();
+            assert_eq!((proposal.rate_control(), proposal.client_string()), (rule, text));
+        }
         assert!(heeds_marks(br#"{"want":"copy","marks":true}"#));
         assert!(heeds_marks(br#"{"agreed":"copy","marks":true}"#));
         assert!(!heeds_marks(br#"{"want":"copy"}"#) && !heeds_marks(b"marks"));

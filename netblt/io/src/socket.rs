@@ -260,6 +260,9 @@ mod tests {
             let all = [
                 (Codepoint::Capable, 1),
                 (Codepoint::NotCapable, 1),
+                (Codepoint::Scalable, 1),
+                (Codepoint::Marked, 1),
+                (Codepoint::Scalable, 3),
                 (Codepoint::Capable, 3),
                 (Codepoint::NotCapable, 3),
             ];

@@ -213,8 +213,9 @@ impl Station {
         }
         let adaptive = self.adaptive.map(|_| (most.size_packets, most.interval_ms));
         let scavenge = self.adaptive == Some(RateControl::Scavenging);
+        let l4s = self.adaptive == Some(RateControl::L4s);
         let (cookie, marks) = (self.socket.has_cookies(), self.socket.has_marks());
-        let proposal = Proposal { offer: offer.clone(), adaptive, scavenge, cookie, marks };
+        let proposal = Proposal { offer: offer.clone(), adaptive, scavenge, l4s, cookie, marks };
         let client_string = &proposal.client_string();
         // What does not fit its field is unknown to it; the client string says it too.
         let transfer_size_bytes = u32::try_from(transfer_size_bytes).unwrap_or(0);

@@ -39,6 +39,9 @@ pub struct Link {
     /// Mark packets that may be marked (ECN) if they find so many bytes in the queue; 0 marks all
     #[arg(long, value_name = "BYTES")]
     mark_above: Option<u64>,
+    /// Mark packets of L4S (ECT(1)) that wait for so long in the queue; 1ms is usual
+    #[arg(long, value_name = "TIME")]
+    mark_l4s: Option<Span>,
     /// Share of packets lost at random
     #[arg(long, value_name = "SHARE", default_value = "0")]
     loss: Share,
@@ -145,6 +148,7 @@ fn model(arguments: &Link, rate: BitRate, loss: Share) -> Outcome<LinkModel> {
     let queue_bytes = arguments.queue.unwrap_or(bytes.max(MIN_QUEUE_BYTES));
     let mut model = LinkModel::plain(rate.0, arguments.delay.0, queue_bytes);
     model.mark_above_bytes = arguments.mark_above;
+    model.mark_l4s_after = arguments.mark_l4s.map(|span| span.0);
     model.loss = chance(loss.0, arguments.loss_bursts)?;
     model.overtaking = arguments.reorder.as_deref().map(overtaking).transpose()?;
     Ok(model)

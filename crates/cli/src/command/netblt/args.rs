@@ -212,6 +212,9 @@ pub struct Copy {
     /// Leave the path to others: keep the queue short and take what TCP does not use
     #[arg(long)]
     pub scavenge: bool,
+    /// Ask the network for early marks (L4S, ECT(1)) and slow down by their share
+    #[arg(long, conflicts_with = "scavenge")]
+    pub l4s: bool,
     /// Command that reaches the other host, split as in a shell; the host and the remote command follow it
     #[arg(long, value_name = "COMMAND", default_value = "ssh")]
     pub rsh: String,
@@ -359,6 +362,10 @@ pub struct Transfer {
     /// use; without it the sender takes about what a TCP would take
     #[arg(long, conflicts_with_all = ["burst", "rate"])]
     pub scavenge: bool,
+    /// Ask the network for early marks (L4S, ECT(1)) and slow down by their share: the queue stays short where
+    /// a bottleneck gives them; without them nothing changes. An experiment (RFC 9331)
+    #[arg(long, conflicts_with_all = ["burst", "rate", "scavenge", "raw_ip"])]
+    pub l4s: bool,
     /// A fixed rate in the form of RFC 998: packets in a burst / milliseconds from burst to burst
     #[arg(long, value_name = "SIZE/MS")]
     pub burst: Option<String>,

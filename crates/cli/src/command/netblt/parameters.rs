@@ -28,6 +28,7 @@ pub fn options(transfer: &Transfer) -> Outcome<Options> {
         carrier: carrier(transfer.raw_ip),
         seal: seal(&transfer.sealing, transfer.raw_ip, || code(&output::ask_for("code")?))?,
         rate,
+        l4s: transfer.l4s,
         packet_size_bytes: transfer.packet_size,
         buffer_size_bytes: transfer.buffer_size,
         max_outstanding_buffers: transfer.buffers,

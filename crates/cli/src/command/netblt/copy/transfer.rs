@@ -106,7 +106,11 @@ pub fn run(arguments: &Copy) -> Outcome {
     };
     let input = far.output.take().ok_or_else(|| Failure::new("the far end has no output"))?;
     let heard = listen(input, is_push.then_some(to_outbox));
-    let (station, id) = open(peer, key, end, (death_timer_s, arguments.scavenge))?;
+    let rule = match arguments.l4s {
+        true => RateControl::L4s,
+        false => RateControl::of(arguments.scavenge),
+    };
+    let (station, id) = open(peer, key, end, (death_timer_s, rule))?;
     let progress = Progress::new(arguments.json, arguments.quiet);
     let mut copy = Following {
         station,
@@ -184,7 +188,7 @@ fn open(
     peer: SocketAddr,
     key: Key,
     end: End,
-    (death_timer_s, scavenge): (u16, bool),
+    (death_timer_s, rule): (u16, RateControl),
 ) -> Outcome<(Station, ConnectionId)> {
     let any: SocketAddr = match peer {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -195,7 +199,7 @@ fn open(
     socket.seal(key);
     let limits = limits(death_timer_s);
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
-    station.find_rates(RateControl::of(scavenge));
+    station.find_rates(rule);
     let random = netblt_client::follow::random();
     let ports = (1024 | random as u16, super::server::PORT);
     let opening = (end.mode(), (random >> 16) as u32);
