@@ -35,6 +35,7 @@ mod live {
     mod known_limits;
     mod l3fwd;
     mod mld_routing;
+    mod netblt_l4s;
     mod netblt_link;
     mod netem;
     mod ovs_dpdk;
