@@ -72,6 +72,7 @@ mod ipv6_traffic;
 mod lanes;
 mod latency_definition;
 mod modifiers;
+mod on_and_on;
 pub mod outcome;
 mod own_test;
 mod pattern;

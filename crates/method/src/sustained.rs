@@ -49,13 +49,8 @@ pub(crate) fn keep_up(
     let Some(passed) = found.rate else { return Ok(found) };
     let resolution = subject.config.search.resolution_percent / 100.0;
     let tolerance = found.loss_tolerance_percent / 100.0;
-    let goal = Goal::of(known, tolerance);
-    let medium = subject.slowest_line_rate();
-    let calm = calm(known, medium);
-    let judge = |result: &TrialResult, load| {
-        let trial = sustained_beside(result, medium, &calm)?;
-        Some(shown(result, &trial, load, goal, resolution))
-    };
+    let judging = Judge::of(subject, known, &found);
+    let judge = |result: &TrialResult, load| judging.shown(result, load);
     let trials = known.trials_at(subject, passed, found.trial_duration);
     let passing = trials.filter(|result| worst_loss_ratio(result) <= tolerance);
     // A load that was kept up once can be kept up.
@@ -105,6 +100,38 @@ pub(crate) fn keep_up(
         }
     }
     Ok(hunt.conclude(subject, passed, resolution, best.standing_queue_frames))
+}
+
+/// What trials of a search say of the loads that the device keeps up.
+pub(crate) struct Judge<'k> {
+    medium: LineRate,
+    calm: Vec<&'k TrialResult>,
+    goal: Goal,
+    resolution: f64,
+}
+
+impl<'k> Judge<'k> {
+    /// Of what a search has found, beside the trials known.
+    pub(crate) fn of(subject: &Subject<'_>, known: &'k Known, found: &RateFound) -> Self {
+        let medium = subject.slowest_line_rate();
+        Judge {
+            medium,
+            calm: calm(known, medium),
+            goal: Goal::of(known, found.loss_tolerance_percent / 100.0),
+            resolution: subject.config.search.resolution_percent / 100.0,
+        }
+    }
+
+    fn shown(&self, result: &TrialResult, load_fps: f64) -> Option<Shown> {
+        let trial = sustained_beside(result, self.medium, &self.calm)?;
+        Some(shown(result, &trial, load_fps, self.goal, self.resolution))
+    }
+
+    /// The load, in frames a second, that the device keeps up by this trial of `load_fps`, no more than that; and
+    /// whether it does not keep up `load_fps`.
+    pub(crate) fn keeps_up(&self, result: &TrialResult, load_fps: f64) -> Option<(f64, bool)> {
+        self.shown(result, load_fps).map(|shown| (shown.low, shown.fails))
+    }
 }
 
 /// Trials in which no queue grew: delays vary by themselves.

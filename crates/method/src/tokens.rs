@@ -41,6 +41,8 @@ struct Limit {
     token_frames: [f64; 2],
     /// In the trial of them that had most.
     most_frames: f64,
+    /// The same with a queue's.
+    with_queue_frames: f64,
     trials: usize,
 }
 
@@ -86,18 +88,26 @@ pub(crate) fn without_tokens(
     if !explains(&limit, &found, passed, bounds) {
         return Ok(found);
     }
-    for frames in limit.token_frames {
-        let lasts = Duration::from_secs_f64(LONGER * frames / (passed.fps() - bounds.1));
+    let beyond_fps = passed.fps() - bounds.1;
+    let mut lasting = limit.token_frames.map(|frames| LONGER * frames / beyond_fps).to_vec();
+    lasting.reverse();
+    while let Some(lasts_s) = lasting.pop() {
+        let lasts = Duration::from_secs_f64(lasts_s).max(found.trial_duration);
         if lasts > found.trial_duration * LONGEST_TRIALS {
             let (low, _) = narrowed(bench, subject, &mut found, (&limit, bounds))?;
             return Ok(left_open(subject, found, low));
         }
-        let asked = (load_of(subject, passed.fps()), lasts.max(found.trial_duration));
-        let ran = once_more_for(bench, subject, &mut found, asked)?;
+        let ran =
+            once_more_for(bench, subject, &mut found, (load_of(subject, passed.fps()), lasts))?;
         match ran.verdict {
             Verdict::Failed if limit.is_shown_by(&ran.result, resolution) => {
                 let bounds = narrowed(bench, subject, &mut found, (&limit, bounds))?;
                 return Ok(concluded(subject, found, &limit, bounds));
+            }
+            // Behind the tokens there is a queue, which took in what was beyond the limit until the last frames: they
+            // were lost, and the tolerance hides it.
+            Verdict::Passed if lasting.is_empty() && ran.result.lost_frames() > 0 => {
+                lasting.push(LONGER * lasts.as_secs_f64());
             }
             // Too late a loss shows no limit; a longer trial may.
             Verdict::Failed | Verdict::Passed => {}
@@ -105,6 +115,13 @@ pub(crate) fn without_tokens(
         }
     }
     Ok(found)
+}
+
+/// The rate that trials with loss agree on, in frames a second, and how many frames at most they let out or took in beyond
+/// it before their first loss.
+pub(crate) fn beyond_the_limit(known: &Known, resolution: f64) -> Option<(f64, f64)> {
+    let limit = limit(known, resolution)?;
+    Some((limit.fps.0, limit.with_queue_frames))
 }
 
 /// The limit that trials agree on in which tokens were used up. A device that collapses, or whose limit is a
@@ -125,6 +142,7 @@ fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let low = agreeing.iter().map(|it| it.steady_fps.0).fold(0.0, f64::max);
     let high = agreeing.iter().map(|it| it.even_fps.1).fold(f64::INFINITY, f64::min);
     let most = agreeing.iter().map(|it| it.frames).fold(0.0, f64::max);
+    let with_queue = agreeing.iter().map(|it| it.with_queue_frames).fold(0.0, f64::max);
     let refilled = known.trials().filter_map(|result| refilled(result, low)).sum::<f64>();
     let token_frames = [median(agreeing.iter().map(|it| it.frames))?, most + refilled];
     let agree = agreeing.len() as f64 >= AGREEING * all.len() as f64;
@@ -134,6 +152,7 @@ fn limit(known: &Known, resolution: f64) -> Option<Limit> {
         medians_fps,
         token_frames,
         most_frames: most,
+        with_queue_frames: with_queue,
         trials,
     })
 }

@@ -30,6 +30,8 @@ pub struct Allowance {
     /// Frames that came out before it beyond that rate, and did not have to wait for it in a queue: of the direction
     /// that had the most.
     pub frames: f64,
+    /// The same with those that stood in a queue as the first one was lost.
+    pub with_queue_frames: f64,
 }
 
 /// `None` where too little of the trial came after the first loss, and where frames have no transmit time: then a
@@ -49,12 +51,17 @@ pub fn allowance(result: &TrialResult) -> Option<Allowance> {
         steady_fps: least,
         even_fps: (together.steady_fps.0 * shares, together.steady_fps.1 * shares),
         frames: apart.iter().map(|it| it.frames).fold(together.frames * shares, f64::max),
+        with_queue_frames: apart
+            .iter()
+            .map(|it| it.with_queue_frames)
+            .fold(together.with_queue_frames * shares, f64::max),
     })
 }
 
 struct Shown {
     steady_fps: (f64, f64),
     frames: f64,
+    with_queue_frames: f64,
     /// The share of the trial before the first loss.
     before: f64,
 }
@@ -74,7 +81,7 @@ fn of_tail(result: &TrialResult, sent: &PortSent, before: f64) -> Shown {
     let tail_s = sending(sent).map_or(f64::INFINITY, |time| time.as_secs_f64() * (1.0 - before));
     let frames = (received - offered * before).max(0.0);
     let steady_fps = ((frames - 1.0).max(0.0) / tail_s, (frames + 1.0) / tail_s);
-    Shown { steady_fps, frames: 0.0, before }
+    Shown { steady_fps, frames: 0.0, with_queue_frames: 0.0, before }
 }
 
 /// Of directions that send side by side, as if they were one.
@@ -98,12 +105,14 @@ fn of_directions(result: &TrialResult, sent: &[&PortSent]) -> Option<Shown> {
     }
     let accounts: Vec<&StreamReceived> = accounts.iter().map(|(_, received)| *received).collect();
     let steady = tail_frames / tail_s;
+    let beyond = offered * before - steady * time_s * before;
     let waited = Delays::of(&accounts)?.longest.as_secs_f64() * steady;
     // Each direction may have sent a frame less before the first loss than its share.
     let more = sent.len() as f64;
     Some(Shown {
         steady_fps: ((tail_frames - more).max(0.0) / tail_s, (tail_frames + 1.0) / tail_s),
-        frames: (offered * before - steady * time_s * before - waited).max(0.0),
+        frames: (beyond - waited).max(0.0),
+        with_queue_frames: beyond.max(0.0),
         before,
     })
 }

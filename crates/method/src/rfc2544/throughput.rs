@@ -4,6 +4,7 @@ use crate::bench::Bench;
 use crate::besides::damaged;
 use crate::cost;
 use crate::goal_search::find_rates;
+use crate::on_and_on::on_and_on;
 use crate::outcome::number;
 use crate::rate_search::{Known, NEAR, RateGoal, find_rate, judge_loss};
 use crate::search::adaptive::Against;
@@ -101,8 +102,10 @@ pub fn throughput(
     };
     let has_bursts = subject.config.burst_frames > 1;
     for found in found.iter_mut().filter(|_| !has_bursts) {
+        let passed = found.rate;
         *found = keep_up(bench, subject, found.clone(), &known)?;
         *found = without_tokens(bench, subject, found.clone(), &known)?;
+        *found = on_and_on(bench, subject, found.clone(), (&known, passed))?;
     }
     agree(subject, &mut found);
     found.iter_mut().for_each(|found| widen(subject, found, &known));

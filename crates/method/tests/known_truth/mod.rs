@@ -28,6 +28,7 @@ mod reset;
 mod resume;
 mod routing_updates;
 mod selftest;
+mod shapers;
 mod side_by_side;
 mod suite;
 mod tandem;
