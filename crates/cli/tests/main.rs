@@ -16,6 +16,7 @@ mod concurrent {
     mod netblt_interop;
     mod netblt_interrupted;
     mod netblt_link;
+    mod netblt_mtu;
     mod nothing_comes_back;
     mod refusals;
     pub mod serve;

@@ -89,12 +89,16 @@ impl Following {
     /// Opens the connection. Packets leave once it is watched.
     pub fn open(options: &Options, peer: SocketAddr, wish: Wish) -> Result<Following, Error> {
         let limits = options.limits(peer)?;
-        let packet_size_bytes = limits.data_packet_size_bytes;
+        let longer = options.longer_packet_bytes(peer);
+        let packet_size_bytes = longer.unwrap_or(limits.data_packet_size_bytes);
         let socket = socket_towards(peer, options.carrier, options.seal.as_ref())?;
         let mut station =
             Station::new(socket, EndpointLimits::default(), limits, Timing::default());
         if let Some(rule) = options.control() {
             station.find_rates(rule);
+        }
+        if let Some(bytes) = longer {
+            station.try_longer_packets(bytes);
         }
         let (mode, offer, opener) = wish;
         let keeps = !matches!(offer, Offer::Memory { .. });

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use netblt::{Burst, Limits, RateControl};
-use netblt_io::{Carrier, Code, Key};
+use netblt_io::{Carrier, Code, Key, path_mtu_bytes};
 use std::net::SocketAddr;
 
 /// The NETBLT port of servers, unless another is given. Ours to choose: none is assigned.
@@ -111,7 +111,8 @@ pub struct Options {
     /// marks them early keeps their queue short. An experiment; for whom it slows down is in the documentation of
     /// the control.
     pub l4s: bool,
-    /// Bytes of data in a packet. None: what fits into 1,500 bytes with all headers.
+    /// Bytes of data in a packet. None: what the path bears ([`packet_size_bytes`](Self::packet_size_bytes),
+    /// [`longer_packet_bytes`](Self::longer_packet_bytes)).
     pub packet_size_bytes: Option<u16>,
     /// Bytes of a buffer. None: 64 packets at a fixed rate, otherwise 8.
     pub buffer_size_bytes: Option<u32>,
@@ -149,12 +150,55 @@ impl Default for Options {
     }
 }
 
+/// What Ethernet carries (RFC 894).
+const ETHERNET_MTU_BYTES: u32 = 1500;
+/// Of DATA (RFC 998 section 8).
+const DATA_HEADER_BYTES: u32 = 24;
+/// Header (4 + 8 + 8) and tag (16) of a sealed packet.
+const SEAL_BYTES: u32 = 36;
+
+/// As far as this host knows it; that of Ethernet where it does not.
+fn path_mtu(peer: SocketAddr) -> u32 {
+    path_mtu_bytes(peer).unwrap_or(ETHERNET_MTU_BYTES)
+}
+
 impl Options {
-    /// Bytes of data in a packet to `peer`: what fits into 1,500 bytes with the headers of IP, UDP and NETBLT, and
-    /// what sealing adds.
+    /// Bytes of data in a packet to `peer`: what was asked for, or what passes most tunnels and fits into the MTU of the
+    /// path as far as this host knows it.
     pub fn packet_size_bytes(&self, peer: SocketAddr) -> u16 {
-        let fitting = if self.seal.is_some() && peer.is_ipv6() { 1376 } else { 1400 };
-        self.packet_size_bytes.unwrap_or(fitting)
+        self.packet_size_bytes.unwrap_or_else(|| self.usual_packet_bytes(peer, path_mtu(peer)))
+    }
+
+    /// Bytes of data in the packets that an OPEN of ours tries first where we send: all that 1,500 bytes hold with the
+    /// headers, if that is more and the path's MTU allows it. The OPEN is as long as they are; if nothing answers it, the
+    /// next ones propose [`packet_size_bytes`](Self::packet_size_bytes). None where a size or a rate was asked for.
+    pub fn longer_packet_bytes(&self, peer: SocketAddr) -> Option<u16> {
+        let free = self.packet_size_bytes.is_none() && self.buffer_size_bytes.is_none();
+        let tries = free && self.carrier == Carrier::Udp && self.seal.is_none();
+        // Where the host knows no MTU, packets may leave so that routers fragment them, and prove nothing.
+        let longer = || self.longer_than_usual_bytes(peer, path_mtu_bytes(peer)?);
+        (tries && self.rate.control().is_some()).then(longer).flatten()
+    }
+
+    /// What passes most tunnels, or less if the path's MTU is less.
+    fn usual_packet_bytes(&self, peer: SocketAddr, mtu_bytes: u32) -> u16 {
+        let most = if self.seal.is_some() && peer.is_ipv6() { 1376 } else { 1400 };
+        self.room_bytes(peer, mtu_bytes).min(most)
+    }
+
+    /// What fills the path's MTU, 1,500 bytes at the most, if that is more than usual.
+    fn longer_than_usual_bytes(&self, peer: SocketAddr, mtu_bytes: u32) -> Option<u16> {
+        let room = self.room_bytes(peer, mtu_bytes.min(ETHERNET_MTU_BYTES));
+        (room > self.usual_packet_bytes(peer, mtu_bytes)).then_some(room)
+    }
+
+    /// Bytes of data in an IP packet of so many bytes.
+    fn room_bytes(&self, peer: SocketAddr, mtu_bytes: u32) -> u16 {
+        let ip = if peer.is_ipv4() { 20 } else { 40 };
+        let udp = if self.carrier == Carrier::Udp { 8 } else { 0 };
+        let sealed = if self.seal.is_some() { SEAL_BYTES } else { 0 };
+        let headers = ip + udp + DATA_HEADER_BYTES + sealed;
+        u16::try_from(mtu_bytes.saturating_sub(headers)).unwrap_or(u16::MAX).max(1)
     }
 
     /// How the sender finds the rate, if it does.
@@ -194,7 +238,8 @@ impl Options {
         Ok(Limits {
             buffer_size_bytes: buffer_size,
             data_packet_size_bytes: packet_size,
-            burst: self.rate.burst(packet_size)?,
+            // A bound is kept with the longer ones, too.
+            burst: self.rate.burst(self.longer_packet_bytes(peer).unwrap_or(packet_size))?,
             max_outstanding_buffers: buffers,
             checksum_data: self.checksum_data,
             death_timer_s: self.death_timer_s,
@@ -256,10 +301,68 @@ mod tests {
         ] {
             assert!(matches!(wrong.limits(peer), Err(Error::Options { .. })), "{wrong:?}");
         }
-        let sealed = Options { seal: Code::draw().map(Seal::from), ..whole };
-        let over_ipv6: SocketAddr = "[2001:db8::1]:20030".parse().unwrap();
-        // 40 + 8 + 24 of NETBLT + 16 + 36 of sealing + 1,376 are 1,500.
-        assert_eq!(sealed.packet_size_bytes(over_ipv6), 1376);
-        assert_eq!(sealed.packet_size_bytes(peer), 1400);
+    }
+
+    const OVER_IPV4: &str = "192.0.2.1:20030";
+    const OVER_IPV6: &str = "[2001:db8::1]:20030";
+
+    /// 20 (IPv6: 40) + 8 + 24 of NETBLT are 52 (72) bytes of headers.
+    #[test]
+    fn packets_fit_the_mtu_of_the_path() {
+        let options = Options::default();
+        for (peer, mtu_bytes, usual, longer) in [
+            (OVER_IPV4, 65_536, 1400, Some(1448)),
+            (OVER_IPV4, 9000, 1400, Some(1448)),
+            (OVER_IPV4, 1500, 1400, Some(1448)),
+            (OVER_IPV4, 1492, 1400, Some(1440)), // PPPoE (RFC 2516 section 7)
+            (OVER_IPV4, 1453, 1400, Some(1401)),
+            (OVER_IPV4, 1452, 1400, None),
+            (OVER_IPV4, 1420, 1368, None), // WireGuard
+            (OVER_IPV4, 576, 524, None),
+            (OVER_IPV6, 1500, 1400, Some(1428)),
+            (OVER_IPV6, 1492, 1400, Some(1420)),
+            (OVER_IPV6, 1472, 1400, None),
+            (OVER_IPV6, 1280, 1208, None), // the least (RFC 8200 section 5)
+        ] {
+            let peer = peer.parse().unwrap();
+            let got = options.usual_packet_bytes(peer, mtu_bytes);
+            assert_eq!(got, usual, "{peer} {mtu_bytes}");
+            let got = options.longer_than_usual_bytes(peer, mtu_bytes);
+            assert_eq!(got, longer, "{peer} {mtu_bytes}");
+        }
+        let raw = Options { carrier: Carrier::RawIp, ..Options::default() };
+        let peer = OVER_IPV4.parse().unwrap();
+        assert_eq!(raw.usual_packet_bytes(peer, 1500), 1400);
+        assert_eq!(raw.usual_packet_bytes(peer, 1400), 1400 - 20 - 24);
+        // 20 + 16 of header and tag more. Over IPv6 40 + 8 + 24 + 36 + 1,376 are less than 1,500, too.
+        let sealed = Options { seal: Code::draw().map(Seal::from), ..Options::default() };
+        assert_eq!(sealed.usual_packet_bytes(peer, 1500), 1400);
+        assert_eq!(sealed.usual_packet_bytes(peer, 1400), 1400 - 52 - 36);
+        assert_eq!(sealed.usual_packet_bytes(OVER_IPV6.parse().unwrap(), 1500), 1376);
+    }
+
+    /// Loopback interfaces have MTUs above 1,500 bytes.
+    #[test]
+    fn longer_packets_are_tried_where_nothing_else_was_asked_for() {
+        let (here, whole) = ("127.0.0.1:20030".parse().unwrap(), Options::default());
+        assert_eq!(whole.longer_packet_bytes(here), Some(1448));
+        let at_most_bps = Some(1e9);
+        for rate in [Rate::Competing { at_most_bps }, Rate::Scavenging { at_most_bps }] {
+            let bounded = Options { rate, ..whole.clone() };
+            assert_eq!(bounded.longer_packet_bytes(here), Some(1448));
+            // 86.3 of them a millisecond.
+            let burst = bounded.limits(here).unwrap().burst;
+            assert_eq!(burst, Burst { size_packets: 86, interval_ms: 1 });
+        }
+        for asked in [
+            Options { packet_size_bytes: Some(1400), ..whole.clone() },
+            Options { buffer_size_bytes: Some(14_000), ..whole.clone() },
+            Options { rate: Rate::Fixed(1e9), ..whole.clone() },
+            Options { rate: Rate::Bursts(FASTEST), ..whole.clone() },
+            Options { carrier: Carrier::RawIp, ..whole.clone() },
+            Options { seal: Code::draw().map(Seal::from), ..whole.clone() },
+        ] {
+            assert_eq!(asked.longer_packet_bytes(here), None, "{asked:?}");
+        }
     }
 }

@@ -118,14 +118,17 @@ impl Cookies {
         Said::Challenged { connection_id, answer: answer(&cookie, packet) }
     }
 
-    /// What leaves instead of a packet, if anything: an OPEN of ours goes with the cookie for it.
+    /// What leaves instead of a packet, if anything: an OPEN of ours goes with the cookie for it, as it was sent last.
     pub fn send(&mut self, peer: SocketAddr, packet: &[u8]) -> Option<Vec<u8>> {
         let connection_id = asks(packet)?;
+        // What makes it as long as a data packet is not answered with.
+        let packet = &Repr::parse(packet).ok()?.to_vec();
         if self.opening.len() >= MAX_OPENING {
             self.opening.pop_first();
         }
         let opening = self.opening.entry((peer, connection_id));
-        let (_, cookie) = opening.or_insert_with(|| (packet.to_vec(), None));
+        let (last, cookie) = opening.or_default();
+        last.clone_from(packet);
         cookie.map(|cookie| answer(&cookie, packet))
     }
 }

@@ -122,6 +122,8 @@ pub struct Station {
     limits: Limits,
     /// How connections that this station opens find their rate, if they do.
     adaptive: Option<RateControl>,
+    /// What a connection of ours that sends tries first in place of the limits' packets.
+    longer_packets: Option<u16>,
     /// Those that are to, and are not open yet; none faster than this.
     to_adapt: BTreeMap<ConnectionId, Finding>,
     openers: BTreeMap<ConnectionId, Opener>,
@@ -155,6 +157,7 @@ impl Station {
             endpoint: Endpoint::new(endpoint, timing),
             limits,
             adaptive: None,
+            longer_packets: None,
             to_adapt: BTreeMap::new(),
             openers: BTreeMap::new(),
             jobs: BTreeMap::new(),
@@ -178,6 +181,10 @@ impl Station {
     /// within the limits.
     pub fn find_rates(&mut self, rule: RateControl) {
         self.adaptive = Some(rule);
+    }
+    /// Connections opened from now on that send try data packets of so many bytes first, in place of the limits'.
+    pub fn try_longer_packets(&mut self, data_packet_size_bytes: u16) {
+        self.longer_packets = Some(data_packet_size_bytes);
     }
     /// How late what this station waited for has left.
     pub fn lateness(&self) -> Option<LatenessSummary> {
@@ -223,6 +230,10 @@ impl Station {
         let now = self.clock.now();
         let ports = (self.socket.key(peer), local_port, port);
         let id = self.endpoint.open(now, ports, limits, opening)?;
+        // What comes from the other end may take another path.
+        if let Some(bytes) = self.longer_packets.filter(|_| mode == Mode::Write) {
+            self.endpoint.with(id, |connection| connection.try_longer_packets(bytes));
+        }
         if let Some(rule) = self.adaptive {
             self.to_adapt.insert(id, (most, rule));
         }

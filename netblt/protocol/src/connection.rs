@@ -13,7 +13,7 @@ use crate::terms::{Burst, Limits, Terms, Timing};
 use std::collections::VecDeque;
 use units::{Duration, Instant};
 use wire::ecn::Codepoint;
-use wire::netblt::{Header, Kind, Mode, NullAck, Open, Packet, Repr, Text};
+use wire::netblt::{DATA_HEADER_LEN, Header, Kind, Mode, NullAck, Open, Packet, Repr, Text};
 
 /// An OPEN or QUIT is repeated after a wait that doubles up to this many times the first.
 const LONGEST_WAIT: u64 = 8;
@@ -110,6 +110,8 @@ struct Due {
 #[derive(Clone, Debug)]
 pub struct Connection {
     limits: Limits,
+    /// What the first OPEN proposes in their place.
+    first_try: Option<Limits>,
     timing: Timing,
     header: Header,
     mode: Mode,
@@ -164,6 +166,7 @@ impl Connection {
         let life = Life::Opening { attempts: 1, again };
         Connection {
             limits: limits.sane(),
+            first_try: None,
             timing,
             header,
             mode,
@@ -193,6 +196,26 @@ impl Connection {
             came_as: Codepoint::NotCapable,
             left_as: Codepoint::NotCapable,
         }
+    }
+
+    /// Before OPEN leaves: the first one is to propose data packets of so many bytes, with buffers of as many packets,
+    /// and be as long as they are, so that a path that does not carry them does not carry it either. Where nothing
+    /// answers, those after it propose what the limits have.
+    pub fn try_longer_packets(&mut self, data_packet_size_bytes: u16) {
+        let Limits { buffer_size_bytes, data_packet_size_bytes: usual, .. } = self.limits;
+        if data_packet_size_bytes <= usual || self.proposed_first().is_none() {
+            return;
+        }
+        let buffer = u64::from(buffer_size_bytes) * u64::from(data_packet_size_bytes);
+        let buffer_size_bytes = u32::try_from(buffer / u64::from(usual)).unwrap_or(u32::MAX);
+        let longer = Limits { buffer_size_bytes, data_packet_size_bytes, ..self.limits };
+        self.first_try = Some(longer.sane());
+    }
+
+    /// What the first OPEN proposes, until it is repeated.
+    fn proposed_first(&self) -> Option<Limits> {
+        let is_first = matches!(self.life, Life::Opening { attempts: 1, .. });
+        is_first.then(|| self.first_try.unwrap_or(self.limits))
     }
 
     /// The passive end: answers an OPEN with RESPONSE. `header` is that of this end's packets. An
@@ -697,8 +720,10 @@ impl Connection {
         self.last_heard = now;
         self.due.open = false;
         // The mode is the active end's to say: RESPONSE need not repeat it.
-        match Terms::answered(&self.limits, answer) {
+        // Whoever answers what the first OPEN proposed has got it, however late the answer is.
+        match Terms::answered(&self.first_try.unwrap_or(self.limits), answer) {
             Ok(terms) => {
+                self.limits = self.first_try.unwrap_or(self.limits);
                 self.peer_string = answer.client_string.as_bytes().to_vec();
                 self.begin(terms);
             }
@@ -845,7 +870,14 @@ impl Connection {
             };
             let data = data.map(|data| ((data.buffer, data.packet), data.last_buffer));
             let (names, controls) = (closes(&packet), matches!(packet, Packet::Control(_)));
+            let opens = matches!(packet, Packet::Open(_));
             Repr { header, packet }.emit(out);
+            if opens
+                && let Some(longer) = self.first_try.filter(|_| self.proposed_first().is_some())
+            {
+                let whole = DATA_HEADER_LEN + usize::from(longer.data_packet_size_bytes);
+                out.resize((before + whole).max(out.len()), 0);
+            }
             if names && self.identified {
                 identity::name(self.connection_id, out);
             }
@@ -915,7 +947,8 @@ impl Connection {
             return None;
         }
         if std::mem::take(&mut due.open) {
-            return Some(Packet::Open(self.introduction(self.limits)));
+            let values = self.proposed_first().unwrap_or(self.limits);
+            return Some(Packet::Open(self.introduction(values)));
         }
         if std::mem::take(&mut due.response) {
             let Terms {

@@ -5,6 +5,7 @@ mod crowd;
 mod hostile;
 mod late;
 mod link;
+mod longer_packets;
 #[path = "../../../../tests/new_seed.rs"]
 mod new_seed;
 mod strangers;
@@ -76,6 +77,7 @@ fn any_case(seed: u64) -> Case {
             .collect(),
         naps: Default::default(),
         work: Duration::ZERO,
+        longer_packets: dice.permille(300).then(|| (packet + dice.between(1, 200)) as u16),
     }
 }
 

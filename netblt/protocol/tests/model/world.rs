@@ -33,6 +33,8 @@ pub struct Case {
     pub naps: [Nap; 2],
     /// What a datagram that has come takes of a host's processor.
     pub work: Duration,
+    /// The data packets that the first OPEN proposes, if it proposes longer ones.
+    pub longer_packets: Option<u16>,
 }
 
 impl Case {
@@ -66,6 +68,7 @@ impl Case {
             offers: vec![],
             naps: Default::default(),
             work: Duration::ZERO,
+            longer_packets: None,
         }
     }
 }
@@ -145,6 +148,9 @@ impl World {
         };
         let ports = (1, 1000, PORT);
         ends[0].id = ends[0].endpoint.open(Instant::ZERO, ports, case.limits[0], opening);
+        if let (Some(bytes), Some(id)) = (case.longer_packets, ends[0].id) {
+            ends[0].endpoint.with(id, |connection| connection.try_longer_packets(bytes));
+        }
         let sender = usize::from(case.mode == Mode::Read);
         World {
             case,
