@@ -430,7 +430,7 @@ bench-netblt:
 # NETBLT beside the kernel's CUBIC, Reno and BBR on one real-time link, 1:1, 4:4 and 1:16, and CUBIC in its place; as root,
 # half an hour for three rounds (ONLY='cubic 1:16': one case). Leaves benches/NEIGHBOURS.md. Exit code 1 if a target is missed. `netanvil netblt neighbours` is the same in virtual time.
 netblt-neighbours:
-	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2'
+	@$(MAKE) --no-print-directory setup PACKAGES='iperf3 iproute2 nftables'
 	cargo build --release --package netanvil --package netanvil-netblt-bench
 	target/release/netanvil-netblt-bench neighbours $(if $(ONLY),--only '$(ONLY)')
 

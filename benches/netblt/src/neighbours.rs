@@ -29,9 +29,12 @@ const COUNTED_S: u64 = 20;
 const ENDLESS_BYTES: &str = "10000000000";
 /// iperf3's ports: of the connections beside us, and of those in our place.
 const PORTS: [u16; 2] = [5201, 5202];
-/// From IP's header on: of a NETBLT packet with 1,400 bytes of data over UDP, and of a TCP segment that fills 1,500.
-const DATAGRAM_BYTES: f64 = 1452.0;
+/// Of a TCP segment that fills 1,500, from IP's header on.
 const SEGMENT_BYTES: f64 = 1500.0;
+/// Counters of nftables at the server's host, in bytes from IP's header on, and how long it may take to read them.
+const TABLE: &str = "table ip arrived";
+const PROTOCOLS: [&str; 2] = ["udp", "tcp"];
+const COUNTERS_LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
 /// Of an equal share, in percent.
 const SHARES: std::ops::RangeInclusive<f64> = 50.0..=150.0;
 
@@ -127,7 +130,8 @@ fn head(rounds: usize) -> String {
         "# NETBLT beside the kernel's TCP\n\nWritten by `make netblt-neighbours`; do not edit.\n\n\
          The real-time link: {} Mb/s, 20 ms round trip, a queue of {} KB (a round trip). NETBLT transfers \
          (`netanvil netblt test`, no options) and TCP connections (iperf3) start together; what arrives at the \
-         other host is counted by its kernel from second {WARM_UP_S} to {}, repetitions included. {rounds} rounds; \
+         other host is counted by its kernel from second {WARM_UP_S} to {}, in bytes from IP's header on, repetitions \
+         included. {rounds} rounds; \
          medians, lowest and highest in brackets. 100 % is an equal share of what arrived; the target is {:.0} to \
          {:.0} % in each round. \"CUBIC's share\": as many connections of the kernel's CUBIC in the place of the transfers, \
          by what iperf3 says of the same seconds. Both ends and the link share the processors of one machine.\n\n\
@@ -199,6 +203,7 @@ fn round(netanvil: &Path, case: Case, seed: u64) -> Result<Round, Failure> {
     serve.args(["netblt", "serve", ".", "--trust"]).current_dir(scratch.path());
     let _netblt = Server::start(&mut serve, true)?;
     let _iperf = iperf_server(&lab, PORTS[0])?;
+    count(&lab)?;
 
     let kind = (case.control, case.theirs);
     let seconds = WARM_UP_S + COUNTED_S + 10;
@@ -214,8 +219,8 @@ fn round(netanvil: &Path, case: Case, seed: u64) -> Result<Round, Failure> {
     let (after, took_s) = (arrived(&lab)?, began.elapsed().as_secs_f64());
     drop(clients);
 
-    let mbps = |at: usize, bytes: f64| (after[at] - before[at]) as f64 * bytes * 8.0 / took_s / 1e6;
-    Round::new(case, [mbps(0, DATAGRAM_BYTES), mbps(1, SEGMENT_BYTES)], &lab)
+    let mbps = |at: usize| (after[at] - before[at]) as f64 * 8.0 / took_s / 1e6;
+    Round::new(case, [mbps(0), mbps(1)], &lab)
 }
 
 /// The kernel's CUBIC in the place of NETBLT.
@@ -250,21 +255,38 @@ fn received_mbps(json: &str) -> Result<f64, Failure> {
     Ok(data / 1e6 * SEGMENT_BYTES / 1448.0)
 }
 
-/// UDP datagrams and TCP segments that came to the server's host.
-fn arrived(lab: &Lab) -> Result<[u64; 2], Failure> {
-    let mut command: Command = lab.command(SERVER, Path::new("cat"));
-    let output = command.arg("/proc/net/snmp").output()?;
-    let text = String::from_utf8(output.stdout)?;
-    Ok([counter(&text, "Udp:", "InDatagrams")?, counter(&text, "Tcp:", "InSegs")?])
+/// Has the server's host count what comes, by protocol. Its interface merges nothing.
+fn count(lab: &Lab) -> Result<(), Failure> {
+    let mut rules = format!("add {TABLE}; add chain ip arrived came ");
+    rules += "{ type filter hook input priority 0; }";
+    for protocol in PROTOCOLS {
+        write!(
+            rules,
+            "; add counter ip arrived of_{protocol}\
+             ; add rule ip arrived came meta l4proto {protocol} counter name of_{protocol}"
+        )?;
+    }
+    let mut command = lab.command(SERVER, Path::new("nft"));
+    output(command.arg(rules), COUNTERS_LIMIT).map(drop)
 }
 
-/// A counter of `/proc/net/snmp`: a line of names and a line of values for each protocol.
-fn counter(text: &str, protocol: &str, name: &str) -> Result<u64, Failure> {
-    let mut lines = text.lines().filter(|line| line.split_whitespace().next() == Some(protocol));
-    let (names, values) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
-    let found = names.split_whitespace().zip(values.split_whitespace()).find(|(n, _)| *n == name);
-    let (_, value) = found.ok_or(format!("no {name} of {protocol} in /proc/net/snmp"))?;
-    Ok(value.parse()?)
+/// Bytes of UDP and of TCP that came to the server's host.
+fn arrived(lab: &Lab) -> Result<[u64; 2], Failure> {
+    let mut command = lab.command(SERVER, Path::new("nft"));
+    command.args(["-j", "list counters"]).arg(TABLE);
+    let text = output(&mut command, COUNTERS_LIMIT)?;
+    let [udp, tcp] = PROTOCOLS.map(|protocol| counted_bytes(&text, protocol));
+    Ok([udp?, tcp?])
+}
+
+/// The bytes of a protocol's counter, in JSON as libnftables-json(5) has it.
+fn counted_bytes(json: &str, protocol: &str) -> Result<u64, Failure> {
+    let said: serde_json::Value = serde_json::from_str(json)?;
+    let mut counters =
+        said["nftables"].as_array().into_iter().flatten().map(|object| &object["counter"]);
+    let found = counters.find(|counter| counter["name"] == format!("of_{protocol}"));
+    let bytes = found.and_then(|counter| counter["bytes"].as_u64());
+    Ok(bytes.ok_or_else(|| format!("nft has no counter of {protocol}"))?)
 }
 
 #[cfg(test)]
@@ -292,9 +314,11 @@ mod tests {
 
     #[test]
     fn counters_are_found_by_name() {
-        let text = "Ip: A InDatagrams\nIp: 1 2\nTcp: X InSegs Y\nTcp: -1 77 3\nUdp: InDatagrams\nUdp: 9\nUdpLite: InDatagrams\nUdpLite: 0\n";
-        assert_eq!(counter(text, "Tcp:", "InSegs").unwrap(), 77);
-        assert_eq!(counter(text, "Udp:", "InDatagrams").unwrap(), 9);
-        assert!(counter(text, "Udp:", "InSegs").is_err());
+        let text = r#"{"nftables":[{"metainfo":{"json_schema_version":1}},
+            {"counter":{"family":"ip","name":"of_tcp","table":"arrived","handle":3,"packets":2,"bytes":3000}},
+            {"counter":{"family":"ip","name":"of_udp","table":"arrived","handle":5,"packets":1,"bytes":1452}}]}"#;
+        assert_eq!(counted_bytes(text, "udp").unwrap(), 1452);
+        assert_eq!(counted_bytes(text, "tcp").unwrap(), 3000);
+        assert!(counted_bytes(text, "icmp").is_err() && counted_bytes("{}", "udp").is_err());
     }
 }
