@@ -97,11 +97,13 @@ def judge_traffic(ran):
         return Found("not run" if "not possible on this port" in why else "failed", why, output)
     sent, received = summary["sent_frames"], summary["received_frames"]
     wrong = {key: summary[f"{key}_frames"] for key in ("lost", "duplicate", "corrupted", "misdirected", "reordered")}
+    fell_short = "; ".join(summary.get("tester_fell_short", []))
     if received != sent or any(wrong.values()):
         told = ", ".join(f"{key} {count}" for key, count in wrong.items() if count)
-        return Found("failed", f"sent {sent}, received {received}; {told}", output)
+        invalid = f"; the trial is invalid: {fell_short}" if fell_short else ""
+        return Found("failed", f"sent {sent}, received {received}; {told}{invalid}", output)
     if sent != FRAMES or ran.returncode:
-        told = "; ".join(summary.get("tester_fell_short", [])) or f"exit code {ran.returncode}"
+        told = fell_short or f"exit code {ran.returncode}"
         return Found("undecided", f"{sent} of {FRAMES} frames were sent and none lost: {told}", output)
     return Found("passed", "", output)
 
