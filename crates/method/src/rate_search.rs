@@ -433,6 +433,9 @@ impl RateSearch<'_, '_> {
     }
 }
 
+/// How the reason of a rate begins that the tester could not exceed.
+pub(crate) const TESTER_LIMITED: &str = "tester-limited: ";
+
 /// What bounds mean. `loss_percent` is the loss at the upper one, `reasons` say why the last
 /// invalid trial was invalid.
 pub(crate) fn finding(
@@ -458,9 +461,12 @@ pub(crate) fn finding(
         (Some(lower), None) if rate(lower) < ceiling.rate => Finding::AtLeast {
             why: match tolerance_percent > 0.0 {
                 true => format!(
-                    "no more than {tolerance_percent} % was lost at the highest load that the tester could offer"
+                    "{TESTER_LIMITED}no more than {tolerance_percent} % was lost at the highest load that the tester \
+                     could offer"
                 ),
-                false => "nothing was lost at the highest load that the tester could offer".into(),
+                false => format!(
+                    "{TESTER_LIMITED}nothing was lost at the highest load that the tester could offer"
+                ),
             },
         },
         (Some(_), None) => Finding::AtTheoreticalMaximum,
