@@ -306,6 +306,15 @@ mod tests {
     }
 
     #[test]
+    fn cases_go_by_their_words() {
+        let named = |words: &str| {
+            let report = Report { only: Some(words.into()), markdown: None, usual: "" };
+            Case::all().iter().filter(|case| report.is_of(&case.name())).count()
+        };
+        assert_eq!((named("bbr"), named("reno 1:16"), named("1:1"), named("vegas")), (3, 1, 3, 0));
+    }
+
+    #[test]
     fn of_what_iperf_says_the_server_s_rate_counts() {
         let json = r#"{"end":{"sum_sent":{"bits_per_second":3e7},"sum_received":{"bits_per_second":14480000}}}"#;
         assert!((received_mbps(json).unwrap() - 15.0).abs() < 1e-9);

@@ -12,6 +12,7 @@ pub mod undecided;
 
 pub mod forwarder;
 pub mod lab;
+pub mod netblt;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

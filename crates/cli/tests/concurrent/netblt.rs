@@ -3,6 +3,7 @@
 
 use crate::common;
 use crate::common::Scratch;
+use crate::common::netblt::file_of;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
@@ -43,14 +44,10 @@ impl Drop for Server {
     }
 }
 
-fn content(len: usize) -> Vec<u8> {
-    (0..len as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
-}
-
 fn scene(len: usize) -> (Scratch, Vec<u8>) {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path().join("served")).unwrap();
-    let bytes = content(len);
+    let bytes = file_of(len as u64);
     std::fs::write(scratch.path().join("file"), &bytes).unwrap();
     (scratch, bytes)
 }

@@ -3,13 +3,14 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "waits for processes")]
 
 use crate::common::Scratch;
+use crate::common::netblt::Killed;
 use link::RealTimeLink;
 use netblt_studies::paths::{LinkModel, Loss};
 use std::collections::BTreeMap;
 use std::fs::{self, File, FileTimes, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use testbed::TwoHosts;
 
@@ -283,16 +284,6 @@ struct Lab {
     hosts: TwoHosts,
     _link: RealTimeLink,
     scratch: Scratch,
-}
-
-/// Killed with -9 when dropped.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 impl Lab {

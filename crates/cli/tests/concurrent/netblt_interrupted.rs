@@ -2,6 +2,7 @@
 //! other end, by a path that breaks.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "waits for processes")]
 
+use crate::common::netblt::file_of;
 use crate::common::{self, Ran, Scratch};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -58,8 +59,7 @@ fn start(mut command: Command) -> Process {
 fn scene() -> Scratch {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path().join("served")).unwrap();
-    let bytes: Vec<u8> =
-        (0..LEN).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+    let bytes = file_of(LEN);
     fs::write(scratch.path().join("file"), &bytes).unwrap();
     fs::write(scratch.path().join("served/there"), &bytes).unwrap();
     scratch

@@ -4,11 +4,11 @@
 
 use crate::common;
 use crate::common::Scratch;
+use crate::common::netblt::{Killed, file_of, serving};
 use link::RealTimeLink;
 use netblt_studies::paths::{LinkModel, Loss};
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use testbed::TwoHosts;
@@ -38,9 +38,7 @@ impl Lab {
         let link = RealTimeLink::start(&hosts, [model.clone(), model], 11).unwrap();
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.path().join("served")).unwrap();
-        let bytes: Vec<u8> = (0..len as u64)
-            .map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
-            .collect();
+        let bytes = file_of(len as u64);
         std::fs::write(scratch.path().join("file"), &bytes).unwrap();
         Lab { hosts, link, scratch, bytes, carrier }
     }
@@ -57,16 +55,7 @@ impl Lab {
     }
 
     fn serve(&self) -> Killed {
-        let mut child = self
-            .command(1, "serve served --trust")
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.contains("serving"), "{line}");
-        Killed(child)
+        serving(self.command(1, "serve served --trust"))
     }
 
     fn send(&self, rate: &str) -> Command {
@@ -88,17 +77,6 @@ impl Lab {
     fn part_len(&self) -> u64 {
         let part: PathBuf = self.scratch.path().join("served/.file.netblt-part");
         std::fs::metadata(part).map_or(0, |metadata| metadata.len())
-    }
-}
-
-/// A process that is killed with -9, by us or when it is dropped. `ip netns exec` becomes the program
-/// itself, so that it is the program that is killed.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

@@ -4,9 +4,9 @@
 
 use crate::common;
 use crate::common::Scratch;
+use crate::common::netblt::{file_of, serving};
 use kernel::{Ethtool, REWRITING_FEATURES};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 use testbed::TwoHosts;
 
@@ -28,9 +28,7 @@ impl Lab {
         }
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.path().join("served")).unwrap();
-        let bytes: Vec<u8> = (0..LEN as u64)
-            .map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
-            .collect();
+        let bytes = file_of(LEN as u64);
         std::fs::write(scratch.path().join("file"), &bytes).unwrap();
         Lab { hosts, scratch, bytes }
     }
@@ -82,12 +80,7 @@ impl Lab {
     /// Sends the file with the defaults; it is there, whole. The time that it took.
     fn send(&self) -> Duration {
         let netanvil = env!("CARGO_BIN_EXE_netanvil");
-        let mut serve = self.command(1, netanvil, "netblt serve served --trust");
-        let mut server =
-            Killed(serve.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap());
-        let mut line = String::new();
-        BufReader::new(server.0.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.contains("serving"), "{line}");
+        let _server = serving(self.command(1, netanvil, "netblt serve served --trust"));
         let started = Instant::now();
         let send = format!("netblt send file {} --quiet --json", TwoHosts::address(1));
         let said = self.said(0, netanvil, &send);
@@ -96,16 +89,6 @@ impl Lab {
         assert_eq!(json["complete"], true, "{said}");
         assert!(std::fs::read(self.scratch.path().join("served/file")).unwrap() == self.bytes);
         took
-    }
-}
-
-/// `ip netns exec` becomes the program itself, so that it is the program that is killed.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

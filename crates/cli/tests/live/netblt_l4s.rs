@@ -1,12 +1,12 @@
 //! NETBLT as L4S (RFC 9331) over a real-time link that marks early, and how long others wait in its queue.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "measures real time")]
 
+use crate::common::netblt::serving;
 use crate::common::{self, Scratch, undecided};
 use link::{RealTimeLink, WayCounts};
 use netblt_studies::paths::LinkModel;
-use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,15 +24,6 @@ const BYTES: u64 = 40_000_000;
 const SETTLED: Duration = Duration::from_secs(2);
 /// The probe's port.
 const ECHO_PORT: u16 = 4007;
-
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// What a transfer met.
 struct Met {
@@ -103,16 +94,9 @@ fn met(options: &str) -> Option<Met> {
     let hosts = TwoHosts::apart().unwrap();
     let link = RealTimeLink::start(&hosts, [forward.clone(), forward], 11).unwrap();
     let scratch = Scratch::new();
-    let mut server = program(&hosts, 1, "serve . --trust")
-        .current_dir(scratch.path())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(server.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.contains("serving"), "{line}");
-    let _server = Killed(server);
+    let mut serve = program(&hosts, 1, "serve . --trust");
+    serve.current_dir(scratch.path());
+    let _server = serving(serve);
     let over = AtomicBool::new(false);
     let (output, round_trips_ms) = thread::scope(|scope| {
         let probe = scope.spawn(|| probe(&hosts, &over));
