@@ -357,7 +357,7 @@ impl<'a> Bench<'a> {
         self.memory.evidence.add(&trial, &result);
         if verdict != Verdict::Invalid {
             self.memory.clocks.add(&result);
-            self.memory.besides.add(&result);
+            self.memory.besides.add(&trial, &result);
         }
         self.memory.invalid_trials += u64::from(verdict == Verdict::Invalid);
         let warnings = self.memory.clocks.new_warnings(&result.clocks);

@@ -1,10 +1,7 @@
 //! What the device did to frames besides carrying or losing them: said beside every result, since rates and losses do
 //! not show it.
 
-use trial::{Role, StreamResult, TrialResult};
-
-/// A share of the frames sent that is worth a word: that of the notes of a trial (`trial.limits.unwanted`).
-const WORTH_A_WORD: f64 = 0.001;
+use trial::{Role, StreamResult, Trial, TrialResult};
 
 /// What trials of the test under way that decide something showed.
 #[derive(Clone, Copy, Default)]
@@ -14,11 +11,14 @@ pub(crate) struct Besides {
     damaged: u64,
     duplicates: u64,
     reordered: u64,
+    /// A share of the frames sent that is worth a word: that of the notes of a trial.
+    worth_a_word: f64,
 }
 
 impl Besides {
     /// Adds a trial that decides something.
-    pub(crate) fn add(&mut self, result: &TrialResult) {
+    pub(crate) fn add(&mut self, trial: &Trial, result: &TrialResult) {
+        self.worth_a_word = trial.limits.unwanted;
         let of_streams = |count: fn(&StreamResult) -> u64| -> u64 {
             result.streams.iter().filter(|stream| stream.role == Role::Test).map(count).sum()
         };
@@ -45,7 +45,7 @@ impl Besides {
             (self.duplicates, "arrived more than once"),
             (self.reordered, "arrived behind frames that were sent later"),
         ];
-        let least = self.sent as f64 * WORTH_A_WORD;
+        let least = self.sent as f64 * self.worth_a_word;
         let told = counts.into_iter().filter(|(frames, _)| *frames as f64 > least);
         let told: Vec<String> = told.map(|(frames, what)| format!("{frames} {what}")).collect();
         (!told.is_empty()).then(|| format!("of {} frames sent: {}", self.sent, told.join("; ")))

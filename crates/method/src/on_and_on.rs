@@ -7,14 +7,10 @@ use crate::event::Verdict;
 use crate::rate_search::{Known, load_of, rate_of};
 use crate::subject::Subject;
 use crate::sustained::{Judge, is_wide, once_more_for, rounded_down, within};
-use crate::tokens::beyond_the_limit;
+use crate::tokens::{LONGER, LONGEST_TRIALS, beyond_the_limit};
 use crate::{Finding, RateFound, RunError};
 use units::{Duration, FrameRate};
 
-/// The trial that proves a rate lasts so much longer than what was saved lasts.
-const LONGER: f64 = 2.0;
-/// A trial lasts no longer than so many of full length.
-const LONGEST_TRIALS: u64 = 20;
 /// Trials at most just above what is kept up.
 const ABOVE_MAX: u32 = 3;
 
@@ -24,7 +20,8 @@ struct Proof {
     high: f64,
     /// Of the longest trial in which a queue grew: for how long it lasted and what came out, in seconds and frames.
     longest: Option<(f64, f64)>,
-    /// Whether a trial that carried its load was longer than anything saved lasts.
+    /// Whether nothing that the device had saved is in `low`: the trial that carried it was longer than that lasts, or it
+    /// is what came out from the first loss on.
     is_proven: bool,
 }
 

@@ -13,6 +13,7 @@ use crate::rate_search::{Known, load_of, worst_loss_ratio};
 use crate::subject::Subject;
 use crate::sustained::{is_wide, once_more_for, rounded_down, within};
 use crate::{Buffered, Finding, RateFound, RunError};
+use std::collections::VecDeque;
 use trial::{Allowance, TrialResult, allowance};
 use units::{Duration, FrameRate};
 
@@ -22,9 +23,9 @@ const AGREEING: f64 = 0.6;
 /// Tokens that explain no more than this of what was carried beyond the limit are not what carried it.
 const EXPLAINS: f64 = 0.5;
 /// The trial that decides lasts so much longer than the tokens last.
-const LONGER: f64 = 2.0;
+pub(crate) const LONGER: f64 = 2.0;
 /// It lasts no longer than so many trials of full length.
-const LONGEST_TRIALS: u64 = 20;
+pub(crate) const LONGEST_TRIALS: u64 = 20;
 
 /// Why a limit is a bracket.
 const UNEVEN: &str =
@@ -89,9 +90,9 @@ pub(crate) fn without_tokens(
         return Ok(found);
     }
     let beyond_fps = passed.fps() - bounds.1;
-    let mut lasting = limit.token_frames.map(|frames| LONGER * frames / beyond_fps).to_vec();
-    lasting.reverse();
-    while let Some(lasts_s) = lasting.pop() {
+    let lasting_s = limit.token_frames.map(|frames| LONGER * frames / beyond_fps);
+    let mut lasting_s = VecDeque::from(lasting_s);
+    while let Some(lasts_s) = lasting_s.pop_front() {
         let lasts = Duration::from_secs_f64(lasts_s).max(found.trial_duration);
         if lasts > found.trial_duration * LONGEST_TRIALS {
             let (low, _) = narrowed(bench, subject, &mut found, (&limit, bounds))?;
@@ -106,8 +107,8 @@ pub(crate) fn without_tokens(
             }
             // Behind the tokens there is a queue, which took in what was beyond the limit until the last frames: they
             // were lost, and the tolerance hides it.
-            Verdict::Passed if lasting.is_empty() && ran.result.lost_frames() > 0 => {
-                lasting.push(LONGER * lasts.as_secs_f64());
+            Verdict::Passed if lasting_s.is_empty() && ran.result.lost_frames() > 0 => {
+                lasting_s.push_back(LONGER * lasts.as_secs_f64());
             }
             // Too late a loss shows no limit; a longer trial may.
             Verdict::Failed | Verdict::Passed => {}
