@@ -180,8 +180,11 @@ impl Way {
             match self.link.carry(now, bytes, &mut self.dice) {
                 Fate::Dropped => self.counts.dropped_frames += 1,
                 Fate::Carried { at: None, .. } => self.counts.lost_frames += 1,
-                fate @ Fate::Carried { at: Some(at), late, .. } => {
-                    let marks = fate.marks(frames::codepoint(place)) && frames::mark(place);
+                fate @ Fate::Carried { at: Some(at), late, marked, marked_l4s, .. } => {
+                    // Headers are read only where the answer matters.
+                    let marks = (marked || marked_l4s)
+                        && fate.marks(frames::codepoint(place))
+                        && frames::mark(place);
                     self.counts.marked_frames += u64::from(marks);
                     self.counts.overtaken_frames += u64::from(late);
                     let memory = self.in_flight.memory();

@@ -53,7 +53,7 @@ fn not_back(down: Option<&str>) -> TesterError {
         port: port.into(),
         detail: format!(
             "its link {what} within {waited_s} s; look at the cable and at the device's port, or use \
-             --port-type af_packet, for which cards are not reset"
+             --port-type af_packet, which attaches no program to the card"
         ),
     }
 }

@@ -3,9 +3,8 @@
 
 use crate::error::{Result, TestbedError};
 use crate::registry::Registration;
-use kernel::{Ethtool, InterfaceFacts, KernelError, Privilege, REWRITING_FEATURES};
+use kernel::{Ethtool, InterfaceFacts, KernelError, Privilege, REWRITING_FEATURES, Rtnetlink};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// Interfaces of this machine taken as tester ports. Dropping it gives them back as they were; after
 /// a kill -9 [`crate::clean`] does.
@@ -23,8 +22,7 @@ impl HardwarePorts {
     /// Takes interfaces of the calling thread's namespace, in the order of the tester's ports. An
     /// interface that is not fit to be loaded is refused (RFC 6815: not where others' traffic is).
     pub fn take(names: &[String]) -> Result<Self> {
-        let mut looks = LOOKS;
-        let facts = names.iter().map(|name| with_carrier(name, &mut looks));
+        let facts = names.iter().map(|name| with_carrier(name));
         let ports = facts.collect::<kernel::Result<Vec<_>>>()?;
         for (i, port) in ports.iter().enumerate() {
             fit_for_tests(port)?;
@@ -99,21 +97,16 @@ fn switchable_on(port: &InterfaceFacts) -> Vec<String> {
     on.filter(|name| port.features[*name].switchable).map(str::to_owned).collect()
 }
 
-/// How often a link without a carrier is looked at again, for 5 s: cards reset themselves as their last user takes an
-/// XDP program off or switches an offload, and 1000BASE-T negotiates for up to some 4 s.
-const LOOKS: u32 = 250;
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// An interface as it is once it has a carrier, or as it is when there are no more looks.
-#[allow(clippy::disallowed_methods, reason = "links come back in real time")]
-fn with_carrier(name: &str, looks: &mut u32) -> kernel::Result<InterfaceFacts> {
-    loop {
-        let facts = InterfaceFacts::read(name)?;
-        if facts.carrier || !facts.up || *looks == 0 {
-            return Ok(facts);
-        }
-        *looks -= 1;
-        std::thread::sleep(LOOK_EVERY);
+/// An interface as it is once it has a carrier, or as it is when there is none for long: cards reset themselves as their
+/// last user takes an XDP program off or switches an offload, and 1000BASE-T negotiates for up to some 4 s.
+fn with_carrier(name: &str) -> kernel::Result<InterfaceFacts> {
+    let facts = InterfaceFacts::read(name)?;
+    if facts.carrier || !facts.up {
+        return Ok(facts);
+    }
+    match Rtnetlink::here()?.wait_for_carrier(name) {
+        Ok(()) | Err(KernelError::NoCarrier { .. }) => InterfaceFacts::read(name),
+        Err(error) => Err(error),
     }
 }
 

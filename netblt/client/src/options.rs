@@ -1,8 +1,8 @@
 //! What a transfer is to be like, and what an active end proposes because of it.
 
 use crate::error::Error;
-use netblt::{Burst, Limits, RateControl};
-use netblt_io::{Carrier, Code, Key, path_mtu_bytes};
+use netblt::{Burst, DATA_HEADER_LEN, Limits, RateControl};
+use netblt_io::{Carrier, Code, Key, SEAL_BYTES, path_mtu_bytes};
 use std::net::SocketAddr;
 
 /// The NETBLT port of servers, unless another is given. Ours to choose: none is assigned.
@@ -152,10 +152,6 @@ impl Default for Options {
 
 /// What Ethernet carries (RFC 894).
 const ETHERNET_MTU_BYTES: u32 = 1500;
-/// Of DATA (RFC 998 section 8).
-const DATA_HEADER_BYTES: u32 = 24;
-/// Header (4 + 8 + 8) and tag (16) of a sealed packet.
-const SEAL_BYTES: u32 = 36;
 
 /// As far as this host knows it; that of Ethernet where it does not.
 fn path_mtu(peer: SocketAddr) -> u32 {
@@ -197,8 +193,8 @@ impl Options {
         let ip = if peer.is_ipv4() { 20 } else { 40 };
         let udp = if self.carrier == Carrier::Udp { 8 } else { 0 };
         let sealed = if self.seal.is_some() { SEAL_BYTES } else { 0 };
-        let headers = ip + udp + DATA_HEADER_BYTES + sealed;
-        u16::try_from(mtu_bytes.saturating_sub(headers)).unwrap_or(u16::MAX).max(1)
+        let headers = ip + udp + DATA_HEADER_LEN + sealed;
+        u16::try_from((mtu_bytes as usize).saturating_sub(headers)).unwrap_or(u16::MAX).max(1)
     }
 
     /// How the sender finds the rate, if it does.

@@ -20,6 +20,9 @@ use wire::netblt::{Packet, Repr};
 pub use code::Code;
 pub(crate) use session::{HEADER_BYTES, Salt, SessionId};
 
+/// What sealing adds to a packet: a header and a tag.
+pub const SEAL_BYTES: usize = HEADER_BYTES + TAG_BYTES;
+
 /// What each of these datagrams begins with, before its kind. As plain NETBLT it would be of a type
 /// that does not exist.
 const MAGIC: [u8; 3] = *b"NBe";

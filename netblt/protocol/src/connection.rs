@@ -721,9 +721,10 @@ impl Connection {
         self.due.open = false;
         // The mode is the active end's to say: RESPONSE need not repeat it.
         // Whoever answers what the first OPEN proposed has got it, however late the answer is.
-        match Terms::answered(&self.first_try.unwrap_or(self.limits), answer) {
+        let limits = self.first_try.unwrap_or(self.limits);
+        match Terms::answered(&limits, answer) {
             Ok(terms) => {
-                self.limits = self.first_try.unwrap_or(self.limits);
+                self.limits = limits;
                 self.peer_string = answer.client_string.as_bytes().to_vec();
                 self.begin(terms);
             }

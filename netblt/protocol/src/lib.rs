@@ -122,4 +122,4 @@ pub use event::{Ending, Event};
 pub use guard::Secret;
 pub use terms::{Burst, DataTimer, Limits, Terms, Timing};
 pub use wire::ecn::Codepoint;
-pub use wire::netblt::{Header, Mode, Open};
+pub use wire::netblt::{DATA_HEADER_LEN, Header, Mode, Open};
