@@ -86,7 +86,7 @@ impl Port for PlainPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        Halves { transmit: &mut self.transmit, receive: &mut self.receive }
+        Halves::of(&mut self.transmit, &mut self.receive)
     }
 }
 
@@ -204,6 +204,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         id: PortId(port.port as u16),
         interface: port.interface.clone(),
         nominal_rate: LineRate::from_gbps(1),
+        queues: 1,
         largest_frame: FrameSize::from_bytes(1518),
         port_type: PortType::AUTO,
     });

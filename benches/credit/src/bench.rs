@@ -89,6 +89,7 @@ impl Bench {
                 interface: near.interface.clone(),
                 port_type: options.port_type,
                 nominal_rate: LineRate::from_gbps(10),
+                queues: 1,
                 largest_frame: SIZE,
             })
         })??;

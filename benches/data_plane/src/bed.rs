@@ -46,7 +46,13 @@ pub struct Counters {
 impl Bed {
     /// Builds one.
     pub fn build() -> Result<Self> {
-        let testbed = Testbed::build(&TestbedConfig::of(DeviceKind::Loopback))?;
+        Self::with_queues(1)
+    }
+
+    /// The same; both ends have so many queues each way.
+    pub fn with_queues(queues: u16) -> Result<Self> {
+        let testbed =
+            Testbed::build(&TestbedConfig { queues, ..TestbedConfig::of(DeviceKind::Loopback) })?;
         Ok(Bed { testbed })
     }
 

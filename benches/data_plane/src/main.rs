@@ -19,6 +19,7 @@ mod netanvil;
 mod options;
 mod pacing;
 mod process;
+mod queues;
 mod report;
 mod results;
 mod spinning;
@@ -155,6 +156,7 @@ fn empty(
         transmit_only: vec![],
         transmit_receive: vec![],
         memif: vec![],
+        queues: vec![],
         pacing: vec![],
         spinning: vec![],
         frame_building: vec![],

@@ -173,6 +173,7 @@ impl Netanvil {
                 socket.display()
             ),
             nominal_rate: LineRate::from_gbps(10),
+            queues: 1,
             largest_frame: FrameSize::from_bytes(1518),
             port_type: PortType::DPDK,
         });

@@ -40,6 +40,8 @@ pub struct Netanvil<'a> {
     bed: &'a Bed,
     tester: LiveTester,
     next_key: Key,
+    /// Ready frames that it sends in turn: those of one queue, unless several send.
+    ready_frames: usize,
 }
 
 /// Transmission and reception at full speed.
@@ -65,6 +67,16 @@ impl<'a> Netanvil<'a> {
         both_ends: bool,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self> {
+        Self::open_queues(bed, subject, (1, both_ends), stop)
+    }
+
+    /// The same; the near end sends by so many queues.
+    pub fn open_queues(
+        bed: &'a Bed,
+        subject: Subject,
+        (queues, both_ends): (u16, bool),
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self> {
         let port_type = subject.port_type().expect("a port type of netanvil");
         let interfaces = [bed.near(), bed.far()];
         let interfaces = &interfaces[..if both_ends { 2 } else { 1 }];
@@ -74,12 +86,19 @@ impl<'a> Netanvil<'a> {
                 interface: interface.to_string(),
                 port_type,
                 nominal_rate: LineRate::from_gbps(10),
+                queues: if id == 0 { queues } else { 1 },
                 largest_frame: FrameSize::from_bytes(1518),
             });
             requests.map(|request| open_port(&request)).collect::<std::result::Result<_, _>>()
         })??;
         let options = LiveOptions { stop: stop.clone(), ..LiveOptions::default() };
-        Ok(Netanvil { bed, tester: LiveTester::new(ports, options)?, next_key: Key::from_seed(1) })
+        let tester = LiveTester::new(ports, options)?;
+        Ok(Netanvil { bed, tester, next_key: Key::from_seed(1), ready_frames: 1 })
+    }
+
+    /// Has it send so many ready frames in turn.
+    pub fn with_ready_frames(self, ready_frames: usize) -> Self {
+        Netanvil { ready_frames, ..self }
     }
 
     /// Sends as fast as the port can; watches what arrives at the far end.
@@ -183,7 +202,10 @@ impl<'a> Netanvil<'a> {
             role: Role::Test,
             from: PortId(0),
             expect,
-            frames: vec![StreamFrame { bytes: prepared.frame(0), form: prepared.form() }],
+            frames: vec![
+                StreamFrame { bytes: prepared.frame(0), form: prepared.form() };
+                self.ready_frames
+            ],
             fingerprint: None,
             given_up: vec![],
             bad_fcs: false,

@@ -14,6 +14,8 @@ pub enum Part {
     Pacing,
     /// The dpdk port and testpmd over memif.
     Memif,
+    /// One queue that sends against two.
+    Queues,
 }
 
 /// Measures netanvil's ports beside trafgen, xdp-trafficgen and testpmd, on this machine, in one
@@ -30,7 +32,7 @@ pub struct Options {
     pub without: Vec<Subject>,
     /// What to measure of each
     #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',',
-          default_values_t = [Part::Transmit, Part::Exchange, Part::Pacing, Part::Memif])]
+          default_values_t = [Part::Transmit, Part::Exchange, Part::Pacing, Part::Memif, Part::Queues])]
     pub parts: Vec<Part>,
     /// How often everything is measured; medians are printed
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]

@@ -1,6 +1,7 @@
 //! The results as tables, which are Markdown and read well on a terminal too.
 
 use crate::memif::Sender;
+use crate::queues::{QueueRate, Round};
 use crate::results::{Pacing, Results, TransmitReceive};
 use crate::spinning::Interruptions;
 use crate::subject::{SIZES_BYTES, Subject};
@@ -46,6 +47,7 @@ pub fn markdown(results: &Results) -> String {
          generator better: in the kernel's stack or by an XDP program.\n\n",
     );
     section(&mut text, "Over memif", &memif(results));
+    section(&mut text, "Queues that send, transmit to receive", &queues(results));
     section(&mut text, "Gap between arrivals less the intended gap", &gaps(results));
     text.push_str(&spinning(results));
     section(&mut text, "Latency, back to back", &latency(results));
@@ -213,6 +215,24 @@ fn spinning(results: &Results) -> String {
         median(|round| round.median_ns) / 1e3,
         median(|round| round.away_percent),
     )
+}
+
+fn queues(results: &Results) -> Table {
+    let mut table =
+        Table::new(["queues", "bytes", "sent, M/s", "received, M/s", "lost", "x one queue"]);
+    for case in &results.queues {
+        let one = results.queue_rate(1, case.size_bytes).map(QueueRate::received_fps);
+        let median = |of: fn(&Round) -> f64| crate::results::median(case.rounds.iter().map(of));
+        table.row([
+            case.queues.to_string(),
+            case.size_bytes.to_string(),
+            millions(median(|round| round.sent_fps)),
+            millions(case.received_fps()),
+            format!("{:.0}", median(|round| round.lost_frames as f64)),
+            one.map_or("-".into(), |one| format!("{:.2}", case.received_fps() / one)),
+        ]);
+    }
+    table
 }
 
 fn remarks(case: &Pacing) -> String {

@@ -25,6 +25,8 @@ pub struct Results {
     pub transmit_receive: Vec<TransmitReceive>,
     /// The dpdk port and testpmd over memif.
     pub memif: Vec<crate::memif::MemifRate>,
+    /// One queue that sends against two.
+    pub queues: Vec<crate::queues::QueueRate>,
     /// Pacing and latency.
     pub pacing: Vec<Pacing>,
     /// How the machine lets a bare spinning thread run, by round.
@@ -164,6 +166,10 @@ impl Results {
     pub fn exchange(&self, subject: Subject, size_bytes: u32) -> Option<&TransmitReceive> {
         let mut all = self.transmit_receive.iter();
         all.find(|case| case.subject == subject && case.size_bytes == size_bytes)
+    }
+    /// So many queues at this size.
+    pub fn queue_rate(&self, queues: u16, size_bytes: u32) -> Option<&crate::queues::QueueRate> {
+        self.queues.iter().find(|case| (case.queues, case.size_bytes) == (queues, size_bytes))
     }
     /// netanvil's rate over memif as a multiple of testpmd's.
     pub fn memif_ratio(&self, way: crate::memif::Way, size_bytes: u32) -> Option<f64> {

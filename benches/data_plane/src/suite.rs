@@ -9,6 +9,7 @@ use crate::memif::{self, MemifRate, Sender, Way};
 use crate::netanvil::Netanvil;
 use crate::options::{Options, Part};
 use crate::pacing::{self, Pace};
+use crate::queues::{self, QueueRate};
 use crate::results::{Exchange, Pacing, Results, TransmitOnly, TransmitReceive};
 use crate::say;
 use crate::spinning;
@@ -47,6 +48,7 @@ impl Suite<'_> {
                 self.pacing(round, subject)?;
             }
             self.memif(round)?;
+            self.queues(round)?;
             self.spinning(round)?;
         }
         if self.options.wants(Subject::FrameBuilding) {
@@ -174,6 +176,31 @@ impl Suite<'_> {
                 match all.iter_mut().find(same) {
                     Some(known) => known.rounds_fps.push(fps),
                     None => all.push(MemifRate { way, sender, size_bytes, rounds_fps: vec![fps] }),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn queues(&mut self, round: u32) -> Result<()> {
+        if !self.options.has(Part::Queues) {
+            return Ok(());
+        }
+        for (size_bytes, number) in
+            SIZES_BYTES.into_iter().flat_map(|size| queues::QUEUES.map(|number| (size, number)))
+        {
+            let case = format!("xdp, {size_bytes} bytes, queues that send: {number}");
+            self.say(round, &case);
+            let measured = queues::measure(&self.arena, number, size_bytes);
+            let Some(measured) = self.keep(&case, measured)? else { continue };
+            say(&format!("    {:.2} M frames/s received", measured.received_fps / 1e6));
+            let all = &mut self.results.queues;
+            let same =
+                |known: &&mut QueueRate| (known.queues, known.size_bytes) == (number, size_bytes);
+            match all.iter_mut().find(same) {
+                Some(known) => known.rounds.push(measured),
+                None => {
+                    all.push(QueueRate { queues: number, size_bytes, rounds: vec![measured] });
                 }
             }
         }

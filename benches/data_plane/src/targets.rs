@@ -1,6 +1,7 @@
 //! What the ports are to reach, and whether they did.
 
 use crate::memif::Way;
+use crate::queues::QueueRate;
 use crate::results::{Results, TransmitReceive};
 use crate::subject::Subject;
 use serde::Serialize;
@@ -54,7 +55,24 @@ pub fn judge(results: &Results) -> Vec<Verdict> {
     verdicts.push(latency_floor(results));
     let memif = [(Way::ToTestpmd, 0.9), (Way::ToReceiver, 0.9), (Way::ThroughTestpmd, 1.0)];
     verdicts.extend(memif.map(|(way, at_least)| over_memif(results, way, at_least)));
+    verdicts.push(two_queues(results));
     verdicts
+}
+
+/// Linear to the processors there are, less a tenth.
+fn two_queues(results: &Results) -> Verdict {
+    let target =
+        format!("netanvil xdp: two queues at least 1.8 x what one sends ({SIZE_BYTES} bytes)");
+    let rate = |queues| results.queue_rate(queues, SIZE_BYTES).map(QueueRate::received_fps);
+    match (rate(1), rate(2)) {
+        (Some(one), Some(two)) => {
+            let ratio = two / one;
+            let measured =
+                format!("{ratio:.2} x ({:.2} to {:.2} M frames/s)", two / 1e6, one / 1e6);
+            Verdict::new(target, measured, ratio >= 1.8)
+        }
+        _ => Verdict::not_measured(target),
+    }
 }
 
 /// netanvil's rate **without loss** against all that the other tool receives, losses or not.

@@ -35,6 +35,7 @@ fn open(bed: &Testbed, kind: Bed) -> Result<Vec<OpenPort>, Failure> {
             interface: port.interface.clone(),
             port_type,
             nominal_rate: LineRate::from_gbps(10),
+            queues: 1,
             largest_frame: FrameSize::from_bytes(1518),
         };
         open_ports(&bed.ports().iter().enumerate().map(request).collect::<Vec<_>>())

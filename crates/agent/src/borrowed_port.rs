@@ -63,7 +63,7 @@ impl Port for BorrowedPort {
     }
 
     fn halves(&mut self) -> Halves<'_> {
-        Halves { transmit: &mut self.transmit, receive: &mut self.receive }
+        Halves::of(&mut self.transmit, &mut self.receive)
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -223,7 +223,7 @@ impl BorrowedReceive {
             let Progress { arrivals, sample, sent, received, transmission, account } = *progress;
             signals.note_all(plan.port, arrivals);
             if sample > 0 && sample == asked {
-                sent.into_iter().for_each(|sent| signals.note_sent(sample, sent));
+                sent.into_iter().for_each(|sent| signals.note_sent(sample, 0, sent));
                 signals.note_received(plan.port, sample, received);
             }
             if let Some(outcome) = transmission {

@@ -136,14 +136,15 @@ impl Loan {
             nominal_rate: wanted.nominal_rate,
             largest_frame: wanted.largest_frame,
             port_type: wanted.port_type,
+            queues: 1,
         };
         let worker = Worker::start(request, id, self.replies.clone());
         self.workers.insert(wanted.id, worker);
         let ports: Vec<PortId> = self.workers.keys().copied().collect();
         let plan = cores::plan(&kernel::thread::allowed_cores(), &ports, &ports, &[]);
         for (port, worker) in &self.workers {
-            let core = |cores: &BTreeMap<PortId, usize>| cores.get(port).copied();
-            worker.place(core(&plan.transmit), core(&plan.receive));
+            let sends = plan.transmit.get(port).and_then(|cores| cores.first().copied());
+            worker.place(sends, plan.receive.get(port).copied());
         }
     }
 }

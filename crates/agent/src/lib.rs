@@ -33,6 +33,7 @@
 //!     nominal_rate: LineRate::from_gbps(10),
 //!     largest_frame: FrameSize::from_bytes(1518),
 //!     port_type: PortType::AUTO,
+//!     queues: 1,
 //! };
 //! let tester = LiveTester::new(vec![borrow(&session, &request)?], LiveOptions::default())?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

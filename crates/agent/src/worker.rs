@@ -185,7 +185,7 @@ fn run(
 ) {
     let Some(plan) = &plans.receive else { return };
     let signals = &TrialSignals::new([id]);
-    let (Halves { transmit, receive }, _, link) = port.parts();
+    let (Halves { transmit, receive, .. }, _, link) = port.parts();
     let core = |core: &AtomicUsize| Some(core.load(Ordering::Relaxed)).filter(|at| *at != NONE);
     std::thread::scope(|scope| {
         let on = core(&cores.receive);

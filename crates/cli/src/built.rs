@@ -59,6 +59,7 @@ pub fn configuration(options: &Options, kind: DeviceKind) -> Outcome<TestbedConf
             .filter(|_| kind != DeviceKind::Loopback)
             .map(|bytes| mtu_bytes.max(bytes - ETHERNET_OVERHEAD_BYTES)),
         tx_queue_frames: options.tx_queue.unwrap_or(defaults.tx_queue_frames),
+        queues: options.queues.unwrap_or(defaults.queues),
         input_queue_frames: options.input_queue.unwrap_or(defaults.input_queue_frames),
         neighbours: options.neighbours.unwrap_or_default(),
         destination_networks: matches!(kind, DeviceKind::LinuxRouter | DeviceKind::L3fwd)

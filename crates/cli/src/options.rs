@@ -286,6 +286,11 @@ pub struct Options {
     /// one and states why
     #[arg(long, help_heading = "Tester", value_parser = named::<PortType>(PortType::names()))]
     pub port_type: Option<PortType>,
+    /// Send by this number of queues on each interface, each with a thread on a processor of its own: for
+    /// rates that one processor does not reach (xdp ports). The frames of a flow leave by one queue; a test
+    /// with one flow uses one
+    #[arg(long, help_heading = "Tester", value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=16))]
+    pub queues: Option<u16>,
     /// Processor priority: own raises the tester and a built device above all other work on this host
     /// until the run ends (default); normal shares the processors
     #[arg(long, help_heading = "Tester", value_parser = named::<Scheduling>(&["own", "normal"]))]

@@ -225,6 +225,7 @@ fn virtual_pairs(
         input_queue: options.input_queue,
         line_rate: options.line_rate,
         scheduling: options.scheduling,
+        queues: options.queues,
         port_count: Some(ports),
         port_type,
         ..Options::default()
@@ -431,6 +432,7 @@ fn open(locations: &[Location], options: &Options) -> Outcome<Vec<OpenPort>> {
         nominal_rate: options.line_rate.unwrap_or(NOMINAL_RATE).line_rate(),
         largest_frame: largest.unwrap_or(FrameSize::MAX_ETHERNET),
         port_type: location.port_type.or(options.port_type).unwrap_or_default(),
+        queues: options.queues.unwrap_or(1),
     };
     let requests: Vec<PortRequest> = locations.iter().enumerate().map(request).collect();
     if locations.iter().all(|at| at.host.is_none()) && options.agent_certificates.is_none() {

@@ -452,6 +452,7 @@ pub fn selftest_key(plan: &RunPlan, subject: &Subject, tester: &TesterDescriptio
         "scheduling": plan.options.scheduling.unwrap_or_default(),
         "mtu": plan.options.mtu,
         "tx_queue": plan.options.tx_queue,
+        "queues": plan.options.queues,
         "simulated": simulated_tester(subject, &plan.options)?,
     });
     Ok(Key::new(ports.collect::<Vec<_>>().join("; "), options.to_string()))

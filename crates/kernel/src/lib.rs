@@ -14,6 +14,7 @@
 //!     mac: [2, 0, 0, 0, 0, last],
 //!     mtu_bytes: 1500,
 //!     tx_queue_frames: 1000,
+//!     queues: 1,
 //! };
 //! let mut netlink = namespace.netlink()?;
 //! netlink.add_veth(&end("left", 1), &end("right", 2), None)?;

@@ -29,6 +29,8 @@ pub struct VethEnd<'a> {
     pub mtu_bytes: u32,
     /// Length of its transmit queue.
     pub tx_queue_frames: u32,
+    /// Queues each way, at least one.
+    pub queues: u32,
 }
 
 impl VethEnd<'_> {
@@ -39,6 +41,8 @@ impl VethEnd<'_> {
             LinkAttribute::Address(self.mac.to_vec()),
             LinkAttribute::Mtu(self.mtu_bytes),
             LinkAttribute::TxQueueLen(self.tx_queue_frames),
+            LinkAttribute::NumTxQueues(self.queues.max(1)),
+            LinkAttribute::NumRxQueues(self.queues.max(1)),
         ];
         message
     }

@@ -383,9 +383,28 @@ static FUNCTION void note_extent(struct account *a, u64 sequence)
 		a->extent_max = extent;
 }
 
-INLINE void note_order(struct account *a, u64 sequence)
+/* trial::receiver: frames of different queues have no order. */
+static FUNCTION void note_order_in_queue(struct account *a, const struct expected *e, u64 sequence)
+{
+	u64 queue = (e->first_slot + sequence % e->period) % e->send_queues;
+	u64 *next = &a->next_of_queue[queue & (SEND_QUEUES - 1)];
+
+	if (sequence >= a->next_expected)
+		a->next_expected = sequence + 1;
+	if (sequence < *next)
+		a->reordered++;
+	else
+		*next = sequence + 1;
+}
+
+INLINE void note_order(struct account *a, const struct expected *e, u64 sequence)
 {
 	struct jump *jump;
+
+	if (unlikely(e->send_queues)) {
+		note_order_in_queue(a, e, sequence);
+		return;
+	}
 
 	if (unlikely(sequence < a->next_expected)) {
 		a->reordered++;
@@ -484,7 +503,7 @@ INLINE void in_time(struct account *a, const struct expected *e, const struct fr
 	a->unique++;
 	a->unique_bytes += frame->len + 4;
 	note_length(a, e, frame);
-	note_order(a, frame->sequence);
+	note_order(a, e, frame->sequence);
 	note_second(a, frame->now, start_ns);
 	if (frame->form != FORM_COMPACT)
 		note_latency(a, e, frame, queue);

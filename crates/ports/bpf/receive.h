@@ -9,6 +9,8 @@
 #define SECONDS 64
 /* Jumps in the sequence that are kept to find a reordered frame's extent. */
 #define JUMPS 4096
+/* A port sends by at most so many queues. */
+#define SEND_QUEUES 16
 /* So many trials back a frame of an earlier trial is known as such. */
 #define EARLIER_TRIALS 4
 
@@ -52,6 +54,10 @@ struct expected {
 	u64 tag_count;
 	/* Index of its first entry in `tagged`. */
 	u64 tagged_first;
+	/* trial::ByQueues; `send_queues` is 0 where one queue sends it all. */
+	u64 send_queues;
+	u64 first_slot;
+	u64 period;
 };
 
 struct fingerprint {
@@ -99,6 +105,8 @@ struct account {
 	u64 second;
 	u64 second_end_ns;
 	u64 seconds[SECONDS];
+	/* One more than the highest number of those that each queue sends, where several do. */
+	u64 next_of_queue[SEND_QUEUES];
 	u64 jumps_made;
 	struct jump jumps[JUMPS];
 	struct histogram latencies;

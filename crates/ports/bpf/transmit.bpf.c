@@ -15,6 +15,8 @@
 /* Only what is less behind than this catches up gently, and only streams with gaps as long as that. */
 #define GENTLE_NS 100000
 #define GENTLE_GAP_NS 1500
+/* Frames of other queues that are passed over at once. */
+#define SKIPS 1024
 /* More readings of the clock than fit into a piece. */
 #define PIECE_READINGS 4096
 #define PS_PER_NS 1000
@@ -24,6 +26,9 @@
 
 /* Set before the program is loaded: whether streams are captured. */
 const volatile u32 CAPTURE = 0;
+/* The queue that sends, and how many the port has: flow n leaves by queue n % QUEUES. */
+const volatile u32 QUEUE = 0;
+const volatile u32 QUEUES = 1;
 
 struct {
 	__uint(type, MAP_TYPE_ARRAY);
@@ -219,7 +224,7 @@ static long try_insertion(u32 i, struct insertion_search *search)
 	if (!insertion)
 		return 1;
 	if (insertion->by_frames) {
-		if (s->frame < insertion->next_frame)
+		if (s->frame + s->skipped < insertion->next_frame)
 			return 0;
 		insertion->next_frame += insertion->every_frames;
 	} else {
@@ -250,6 +255,52 @@ INLINE u32 next_stream(struct transmit_state *s, int *is_inserted)
 	index = bpf_map_lookup_elem(&order, &at);
 	s->order_at = at + 1 == s->order_len ? 0 : at + 1;
 	return index ? *index : 0;
+}
+
+INLINE void step_slot(struct transmit_stream *stream)
+{
+	stream->sequence++;
+	stream->slot = stream->slot + 1 == stream->period ? 0 : stream->slot + 1;
+}
+
+struct walk {
+	struct transmit_state *s;
+};
+
+/*
+ * Chooses the frame at hand if it is of this queue; otherwise walks past it, as the queue does that sends it. All
+ * queues of a port take the same walk.
+ */
+static long pass_over(u32 i, struct walk *walk)
+{
+	struct transmit_state *s = walk->s;
+	struct transmit_stream *stream;
+	struct slot *slot;
+	int is_inserted = 0;
+	u32 index;
+
+	if (s->frame + s->skipped >= s->end) {
+		s->finished = STOPPED;
+		return 1;
+	}
+	index = next_stream(s, &is_inserted);
+	s->chosen = index;
+	s->chosen_is_inserted = is_inserted;
+	stream = bpf_map_lookup_elem(&streams, &index);
+	if (!stream) {
+		s->finished = BROKEN;
+		return 1;
+	}
+	index = stream->first_slot + stream->slot;
+	if (index % QUEUES == QUEUE) {
+		s->is_chosen = 1;
+		return 1;
+	}
+	slot = bpf_map_lookup_elem(&slots, &index);
+	step_slot(stream);
+	s->skipped++;
+	pace(s, slot ? slot->len : 0, is_inserted);
+	return s->finished != RUNNING;
 }
 
 /* Writes the signature into the last bytes of a frame of `len` bytes. */
@@ -398,6 +449,13 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 		s->finished = STOPPED;
 		return XDP_DROP;
 	}
+	if (QUEUES > 1 && !s->is_chosen) {
+		struct walk walk = { s };
+
+		bpf_loop(SKIPS, pass_over, &walk, 0);
+		if (s->finished || !s->is_chosen)
+			return XDP_DROP;
+	}
 	/* A frame is due at the first whole nanosecond that is not before its time. */
 	due_ns = s->start_ns + s->slipped_ns + s->due.ns + !!s->due.ps;
 	go_ns = leaves_at(s, due_ns);
@@ -406,7 +464,13 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 		return XDP_DROP;
 	}
 
-	index = next_stream(s, &is_inserted);
+	if (QUEUES > 1) {
+		index = s->chosen;
+		is_inserted = s->chosen_is_inserted;
+		s->is_chosen = 0;
+	} else {
+		index = next_stream(s, &is_inserted);
+	}
 	stream = bpf_map_lookup_elem(&streams, &index);
 	if (!stream)
 		goto broken;
@@ -427,8 +491,7 @@ SEC("xdp") int transmit(struct xdp_md *ctx)
 		s->finished = NO_DEVICE;
 		return XDP_DROP;
 	}
-	stream->sequence++;
-	stream->slot = stream->slot + 1 == stream->period ? 0 : stream->slot + 1;
+	step_slot(stream);
 	count(s, len, now, due_ns);
 	due_ns = s->due.ns;
 	pace(s, len, is_inserted);

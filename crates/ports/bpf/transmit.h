@@ -74,7 +74,15 @@ struct transmit_state {
 	/* Written by the program; `finished` is one of `enum finished`. */
 	u32 finished;
 	u32 order_at;
+	/* Sent by this queue; passed over, since other queues send them. */
 	u64 frame;
+	u64 skipped;
+	/* Of several queues: no frame of the port from this one on. */
+	u64 end;
+	/* The stream of the frame at hand, where it had to be looked for; and whether there is one. */
+	u32 chosen;
+	u32 chosen_is_inserted;
+	u64 is_chosen;
 	u64 bytes;
 	u64 late_frames;
 	u64 first_ns;

@@ -41,3 +41,16 @@ impl CaptureWish {
         self.streams.is_empty() || self.streams.contains(&stream)
     }
 }
+
+impl Captured {
+    /// What several queues of a port kept of what they sent, in the order in which it left.
+    pub fn of_queues(queues: impl IntoIterator<Item = Captured>) -> Captured {
+        let mut all = Captured::default();
+        for queue in queues {
+            all.frames.extend(queue.frames);
+            all.missed += queue.missed;
+        }
+        all.frames.sort_by_key(|frame| frame.at);
+        all
+    }
+}

@@ -7,8 +7,8 @@ use trial::PortId;
 /// Where the threads of a trial run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CorePlan {
-    /// Core of each transmitting port's thread.
-    pub transmit: BTreeMap<PortId, usize>,
+    /// Cores of each transmitting port's threads: one for each queue by which it sends.
+    pub transmit: BTreeMap<PortId, Vec<usize>>,
     /// Core of each port's receiving thread.
     pub receive: BTreeMap<PortId, usize>,
     /// What a reader should know, such as that tester and device share a core.
@@ -24,7 +24,7 @@ const POLLING_DEVICE: u32 = 1_000;
 const RECEIVER: u32 = 1;
 
 /// Gives every thread the least loaded core: transmitters first, since pacing suffers most from
-/// company. `cores` are those the tester may use, `device_cores` those the device's own threads
+/// company. A port that sends by several queues is named among `transmitting` once for each. `cores` are those the tester may use, `device_cores` those the device's own threads
 /// are pinned to (none known: empty).
 pub fn plan(
     cores: &[usize],
@@ -48,30 +48,39 @@ pub(crate) fn plan_beside(
     for core in device_cores {
         load.entry(*core).and_modify(|load| *load += device);
     }
-    let mut place = |ports: &[PortId], weight: u32| -> BTreeMap<PortId, usize> {
-        let mut placed = BTreeMap::new();
+    let mut place = |ports: &[PortId], weight: u32| -> BTreeMap<PortId, Vec<usize>> {
+        let mut placed: BTreeMap<PortId, Vec<usize>> = BTreeMap::new();
         for port in ports {
             if let Some((core, load)) = load.iter_mut().min_by_key(|(core, load)| (**load, **core))
             {
                 *load += weight;
-                placed.insert(*port, *core);
+                placed.entry(*port).or_default().push(*core);
             }
         }
         placed
     };
-    let mut plan = CorePlan {
-        transmit: place(transmitting, TRANSMITTER),
-        receive: place(receiving, RECEIVER),
-        notes: vec![],
-    };
+    let transmit = place(transmitting, TRANSMITTER);
+    let receive = place(receiving, RECEIVER);
+    let receive = receive.into_iter().map(|(port, cores)| (port, cores[0])).collect();
+    let mut plan = CorePlan { transmit, receive, notes: vec![] };
     plan.notes = notes(&plan, device_cores);
     plan
 }
 
+/// What the thread of a port's queue is called, from 0.
+pub(crate) fn transmitter_name(port: PortId, queue: usize) -> String {
+    match queue {
+        0 => format!("{port} transmit"),
+        _ => format!("{port} transmit by queue {queue}"),
+    }
+}
+
 fn notes(plan: &CorePlan, device_cores: &[usize]) -> Vec<String> {
     let mut threads: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for (port, core) in &plan.transmit {
-        threads.entry(*core).or_default().push(format!("{port} transmit"));
+    for (port, cores) in &plan.transmit {
+        for (queue, core) in cores.iter().enumerate() {
+            threads.entry(*core).or_default().push(transmitter_name(*port, queue));
+        }
     }
     for (port, core) in &plan.receive {
         threads.entry(*core).or_default().push(format!("{port} receive"));
@@ -86,7 +95,7 @@ fn notes(plan: &CorePlan, device_cores: &[usize]) -> Vec<String> {
         notes.push(format!("tester and device share core {core}"));
     }
     let mut senders: BTreeMap<usize, usize> = BTreeMap::new();
-    plan.transmit.values().for_each(|core| *senders.entry(*core).or_default() += 1);
+    plan.transmit.values().flatten().for_each(|core| *senders.entry(*core).or_default() += 1);
     for (core, count) in senders.into_iter().filter(|(_, count)| *count > 1) {
         notes.push(format!("{count} transmitters share core {core}: pacing suffers"));
     }
@@ -103,7 +112,7 @@ mod tests {
     #[test]
     fn one_way_on_two_cores_sending_and_receiving_are_apart() {
         let plan = plan(&[0, 1], &[A], &[A, B], &[]);
-        assert_eq!(plan.transmit[&A], 0);
+        assert_eq!(plan.transmit[&A], [0]);
         assert_eq!((plan.receive[&A], plan.receive[&B]), (1, 1));
         assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
     }
@@ -111,26 +120,36 @@ mod tests {
     #[test]
     fn a_core_shared_with_the_device_is_said() {
         let plan = plan(&[0, 1], &[A], &[B], &[1]);
-        assert_eq!((plan.transmit[&A], plan.receive[&B]), (0, 1));
+        assert_eq!((&plan.transmit[&A][..], plan.receive[&B]), (&[0][..], 1));
         assert!(plan.notes.contains(&"tester and device share core 1".to_string()));
     }
 
     #[test]
     fn nobody_shares_with_a_device_that_polls() {
         let plan = plan_beside(&[0, 1], &[A], &[B, A], (&[1], true));
-        assert_eq!((plan.transmit[&A], plan.receive[&A], plan.receive[&B]), (0, 0, 0));
+        assert_eq!(plan.transmit[&A], [0]);
+        assert_eq!((plan.receive[&A], plan.receive[&B]), (0, 0));
         let plan = plan_beside(&[1], &[A], &[B], (&[1], true));
-        assert_eq!((plan.transmit[&A], plan.receive[&B]), (1, 1), "there is no other");
+        assert_eq!(plan.transmit[&A], [1], "there is no other");
+        assert_eq!(plan.receive[&B], 1);
     }
 
     #[test]
     fn with_cores_to_spare_nobody_shares() {
         let plan = plan(&[0, 1, 2, 3, 4, 5], &[A, B], &[A, B], &[2, 3]);
-        let mut used: Vec<_> = plan.transmit.values().chain(plan.receive.values()).collect();
+        let transmitters = plan.transmit.values().flatten();
+        let mut used: Vec<_> = transmitters.chain(plan.receive.values()).collect();
         used.sort();
         used.dedup();
         assert_eq!(used.len(), 4);
         assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
+    }
+
+    #[test]
+    fn each_queue_of_a_port_has_a_core() {
+        let plan = plan(&[0, 1, 2], &[A, A], &[A, B], &[]);
+        assert_eq!((&plan.transmit[&A][..], plan.receive[&A]), (&[0, 1][..], 2));
+        assert!(plan.notes[0].contains("core 1: port 0 transmit by queue 1"), "{:?}", plan.notes);
     }
 
     #[test]

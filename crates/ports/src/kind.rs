@@ -24,6 +24,11 @@ pub trait PortKind: Sync {
         Err("it has to be asked for".into())
     }
 
+    /// By how many queues its ports can send at most, each in a thread of its own.
+    fn queues_max(&self) -> u16 {
+        1
+    }
+
     /// Whether its ports are interfaces of the kernel; if not, they are opened by
     /// [`open_device`](Self::open_device).
     fn has_interface(&self) -> bool {
@@ -80,6 +85,8 @@ pub struct Room {
     pub receive_frames: Option<usize>,
     /// Of so many ports that belong together.
     pub ports: usize,
+    /// It sends by so many queues, at least one and no more than its [kind](PortKind::queues_max) can.
+    pub queues: u16,
 }
 
 /// A port, and what a reader of its results should know of it.

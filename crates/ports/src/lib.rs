@@ -24,6 +24,7 @@
 //!     nominal_rate: LineRate::from_gbps(10),
 //!     largest_frame: FrameSize::from_bytes(1518),
 //!     port_type: PortType::AUTO,
+//!     queues: 1,
 //! };
 //! let ports = open_ports(&[(0, "eth1"), (1, "eth2")].map(request))?;
 //! let tester = LiveTester::new(ports, LiveOptions::default())?;

@@ -143,10 +143,13 @@ impl LiveTester {
         let mut notes = settle_process();
         notes.extend(ports.iter().flat_map(|port| port.notes.clone()));
         let cores = thread::allowed_cores();
-        let both_ways: Vec<PortId> = ports.iter().map(|port| port.describe().id).collect();
+        let all: Vec<PortId> = ports.iter().map(|port| port.describe().id).collect();
+        let queues = ports.iter_mut().map(|port| 1 + port.halves_for(None).more_queues.len());
+        let transmitting: Vec<PortId> =
+            all.iter().zip(queues).flat_map(|(port, queues)| vec![*port; queues]).collect();
         let polled = ports.iter_mut().any(|port| port.halves_for(None).receive.joins_sender());
         let plan =
-            cores::plan_beside(&cores, &both_ways, &both_ways, (&options.device_cores[..], polled));
+            cores::plan_beside(&cores, &transmitting, &all, (&options.device_cores[..], polled));
         notes.extend(plan.notes.iter().map(|note| format!("when all ports transmit, {note}")));
         let description = TesterDescription {
             name: tester_name(&ports),
@@ -162,8 +165,9 @@ impl LiveTester {
         &self.ports
     }
 
-    fn core_plan(&self, trial: &Trial) -> CorePlan {
-        let transmitting: Vec<PortId> = trial.loads.iter().map(|load| load.port).collect();
+    fn core_plan(&mut self, trial: &Trial) -> CorePlan {
+        let transmitting: Vec<PortId> =
+            trial.loads.iter().flat_map(|load| self.queues_of(load.port, trial)).collect();
         // Ports where nothing is expected come last: their receivers have little to do.
         let all = || self.description.ports.iter().map(|port| port.id);
         let expected = |port: &PortId| trial.streams.iter().any(|s| s.expect.includes(*port));
@@ -171,6 +175,15 @@ impl LiveTester {
             all().filter(expected).chain(all().filter(|port| !expected(port))).collect();
         let device = (&self.options.device_cores[..], self.polled);
         cores::plan_beside(&self.cores, &transmitting, &receiving, device)
+    }
+
+    /// The port, once for each queue by which it sends in the trial.
+    fn queues_of(&mut self, port: PortId, trial: &Trial) -> Vec<PortId> {
+        let streams = trial.streams.iter().filter(|stream| stream.from == port);
+        let slots: usize = streams.map(|stream| stream.frames.len()).sum();
+        let open = &mut self.ports[usize::from(port.0)];
+        let queues = 1 + open.halves_for(None).more_queues.len();
+        vec![port; queues.min(slots).max(1)]
     }
 
     fn check_fits(&mut self, trial: &Trial) -> Result<(), TesterError> {

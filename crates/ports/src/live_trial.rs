@@ -2,7 +2,7 @@
 //! together. The order of events is that of [`crate::Port`].
 
 use crate::control::ControlCounts;
-use crate::cores::CorePlan;
+use crate::cores::{CorePlan, transmitter_name};
 use crate::groups::{Groups, exchange, join_senders, receive, transmit};
 use crate::live::{DeviceCounts, DeviceLink, LiveOptions, PlaceCount};
 use crate::open::{OpenPort, PartsOfPort};
@@ -10,14 +10,14 @@ use crate::pressure::{self, DeviceThread, Looks, OwnThreads};
 use crate::sampling::Sampling;
 use crate::tally::{Reading, Tally, tally};
 use crate::watch::{Place, Received, ThreadResults, Threads, Watch, spawn};
-use crate::{CaptureWish, ControlHandle, Halves, PerhapsFull, TrialSignals, capture_file, clock};
+use crate::{CaptureWish, Captured, ControlHandle, PerhapsFull, TrialSignals, capture_file, clock};
 use kernel::InterfaceState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
 use trial::{
-    CaptureRequest, DeviceAction, DevicePlace, InvalidReason, LinkChanges, Observer, Owner,
-    PortBalance, PortCounters, PortId, Pressure, ReceivePlan, TesterError, TransmitPlan, Trial,
-    TrialResult,
+    ByQueues, CaptureRequest, DeviceAction, DevicePlace, InvalidReason, LinkChanges, Observer,
+    Owner, PortBalance, PortCounters, PortId, Pressure, ReceivePlan, StreamId, TesterError,
+    TransmitPlan, Trial, TrialResult,
 };
 use units::{Duration, Instant};
 
@@ -41,6 +41,8 @@ pub(crate) struct LiveTrial<'a> {
     receive_plans: BTreeMap<PortId, ReceivePlan>,
     /// Frames received by each interface before its port began to count.
     received_before: Vec<u64>,
+    /// Queues that send.
+    transmitters: usize,
 }
 
 impl<'a> LiveTrial<'a> {
@@ -58,20 +60,27 @@ impl<'a> LiveTrial<'a> {
             plans.into_iter().map(|plan| (plan.port, plan)).collect();
         let mut receive_plans = BTreeMap::new();
         let slack = clock_slack(trial, ports)?;
+        let by_queues = by_queues(&transmit_plans, ports);
+        let mut transmitters = 0;
         for port in ports.iter_mut() {
             let id = port.describe().id;
             let mut receive_plan = trial.receive_plan(id);
             receive_plan.clock_slack += slack;
+            for stream in &mut receive_plan.streams {
+                stream.by_queues = by_queues.get(&stream.id).copied();
+            }
             let request = capture_at(trial, id)?;
             let wish = |wanted: fn(&CaptureRequest) -> bool| {
                 request.filter(|request| wanted(request)).map(CaptureWish::of)
             };
-            let Halves { transmit, receive } = port.halves_for(transmit_plans.get(&id));
-            transmit.capture(wish(|request| request.sent))?;
-            receive.capture(wish(|request| request.received))?;
-            if let Some(plan) = transmit_plans.get(&id) {
-                transmit.prepare(plan)?;
+            let halves = port.halves_for(transmit_plans.get(&id));
+            let (queues, receive) = halves.used(transmit_plans.get(&id));
+            for (queue, plan) in queues {
+                queue.capture(wish(|request| request.sent))?;
+                queue.prepare(plan)?;
+                transmitters += 1;
             }
+            receive.capture(wish(|request| request.received))?;
             receive.prepare(&receive_plan)?;
             receive_plans.insert(id, receive_plan);
         }
@@ -83,6 +92,7 @@ impl<'a> LiveTrial<'a> {
             transmit_plans,
             receive_plans,
             received_before,
+            transmitters,
         })
     }
 
@@ -97,7 +107,7 @@ impl<'a> LiveTrial<'a> {
         let untimed = self.untimed(&device_threads);
         let own_threads = OwnThreads::default();
         let signals = TrialSignals::new(ids);
-        let answers = self.ports.len() + self.transmit_plans.len();
+        let answers = self.ports.len() + self.transmitters;
         let mut sampling = Sampling::new(observer, &signals, answers);
         sampling.hides_latency = self.ports.iter().any(|port| port.port.is_elsewhere());
         let LiveTrial {
@@ -108,6 +118,7 @@ impl<'a> LiveTrial<'a> {
             transmit_plans,
             receive_plans,
             received_before,
+            transmitters: all_transmitters,
         } = self;
         let pressure_before = pressure::Reading::take(&device_threads);
         let mut looks = Looks::at(&looked_at, clock::now());
@@ -120,23 +131,26 @@ impl<'a> LiveTrial<'a> {
             let (mut transmitters, mut receivers) = (Groups::default(), Groups::default());
             for port in ports.iter_mut() {
                 let id = port.port.describe().id;
-                let PartsOfPort { halves: Halves { transmit, receive }, namespace, link } =
+                let PartsOfPort { halves, namespace, link } =
                     port.parts_for(transmit_plans.get(&id));
-                let place = |name: &str, core, real_time, shares| Place {
-                    name: format!("{id} {name}"),
+                let place = |name: String, core, real_time, shares| Place {
+                    name,
                     core,
                     namespace,
                     real_time,
                     shares,
                     own_threads: &own_threads,
                 };
+                let (queues, receive) = halves.used(transmit_plans.get(&id));
                 let (core, shares) = (cores.receive.get(&id).copied(), receive.takes_turns());
-                let receiver = place("receive", core, real_time.receive, shares);
+                let receiver = place(format!("{id} receive"), core, real_time.receive, shares);
                 receivers.add(receiver, (&receive_plans[&id], receive));
-                if let Some(plan) = transmit_plans.get(&id) {
-                    let (core, shares) = (cores.transmit.get(&id).copied(), transmit.takes_turns());
-                    let transmitter = place("transmit", core, real_time.transmit, shares);
-                    transmitters.add(transmitter, (plan, transmit));
+                let cores = cores.transmit.get(&id).map_or(&[][..], Vec::as_slice);
+                for (queue, (half, plan)) in queues.into_iter().enumerate() {
+                    let (core, shares) = (cores.get(queue).copied(), half.takes_turns());
+                    let name = transmitter_name(id, queue);
+                    let transmitter = place(name, core, real_time.transmit, shares);
+                    transmitters.add(transmitter, (plan, half));
                 }
                 links.push(link);
             }
@@ -193,6 +207,7 @@ impl<'a> LiveTrial<'a> {
             transmit_plans,
             receive_plans,
             received_before,
+            transmitters: all_transmitters,
         };
         let mut result = session.conclude(outcome, before, &control_before, pressure)?;
         result.notes.extend(captured);
@@ -473,6 +488,21 @@ fn clock_slack(trial: &Trial, ports: &mut [OpenPort]) -> Result<Duration, Tester
     Ok(errors.into_iter().rev().take(2).fold(Duration::ZERO, |sum, error| sum + error))
 }
 
+/// The streams that several queues of a port send.
+fn by_queues(
+    plans: &BTreeMap<PortId, TransmitPlan>,
+    ports: &mut [OpenPort],
+) -> BTreeMap<StreamId, ByQueues> {
+    let mut all = BTreeMap::new();
+    for port in ports {
+        let Some(plan) = plans.get(&port.describe().id) else { continue };
+        let queues = 1 + port.halves_for(Some(plan)).more_queues.len();
+        let ids = plan.set.streams().iter().map(|stream| stream.id);
+        all.extend(ids.filter_map(|id| Some((id, plan.by_queues(id, queues)?))));
+    }
+    all
+}
+
 /// The one capture asked for at a port.
 fn capture_at(trial: &Trial, port: PortId) -> Result<Option<&CaptureRequest>, TesterError> {
     let mut requests = trial.captures.iter().filter(|request| request.port == port);
@@ -495,8 +525,10 @@ fn write_captures(
     for request in &trial.captures {
         let Some(port) = ports.get_mut(usize::from(request.port.0)) else { continue };
         let description = port.describe().clone();
-        let Halves { transmit, receive } = port.halves_for(plans.get(&request.port));
-        let (sent, received) = (transmit.captured(), receive.captured());
+        let (queues, receive) =
+            port.halves_for(plans.get(&request.port)).used(plans.get(&request.port));
+        let sent = Captured::of_queues(queues.into_iter().map(|(queue, _)| queue.captured()));
+        let received = receive.captured();
         let (frames, missed) =
             (sent.frames.len() + received.frames.len(), sent.missed + received.missed);
         notes.push(match capture_file::write(&request.path, &description, &sent, &received) {

@@ -32,6 +32,8 @@ pub struct PortRequest {
     pub largest_frame: FrameSize,
     /// What is to carry its frames.
     pub port_type: PortType,
+    /// By how many queues it sends, each in a thread of its own; at least one.
+    pub queues: u16,
 }
 
 /// An open port and what belongs to it.
@@ -69,8 +71,12 @@ pub(crate) struct PartsOfPort<'a> {
 /// takes what an XDP program sends only if its far end polls, and only the attempt tells. If it
 /// does not, the next type is taken.
 pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError> {
-    let room = Room { receive_frames: None, ports: requests.len() };
-    let opened = requests.iter().map(|request| open_ruled(request, room, None));
+    let of = |request: &PortRequest| Room {
+        receive_frames: None,
+        ports: requests.len(),
+        queues: request.queues,
+    };
+    let opened = requests.iter().map(|request| open_ruled(request, of(request), None));
     let mut ports = opened.collect::<Result<Vec<_>, _>>()?;
     await_carriers(&ports)?;
     for (request, at) in requests.iter().zip(0..) {
@@ -81,7 +87,8 @@ pub fn open_ports(requests: &[PortRequest]) -> Result<Vec<OpenPort>, TesterError
         if let Err(refused) = probe::send_one(ports[at].port.as_mut()) {
             // The interface must be free again before another type can have it.
             drop(ports.remove(at));
-            ports.insert(at, open_ruled(request, room, Some(Err(refused.to_string())))?);
+            let refused = Some(Err(refused.to_string()));
+            ports.insert(at, open_ruled(request, of(request), refused)?);
         }
     }
     // Only now: ports may be each other's far ends.
@@ -101,7 +108,8 @@ pub fn open_port_with_room(
     request: &PortRequest,
     receive_frames: Option<usize>,
 ) -> Result<OpenPort, TesterError> {
-    let port = open_ruled(request, Room { receive_frames, ports: 1 }, None)?;
+    let room = Room { receive_frames, ports: 1, queues: request.queues };
+    let port = open_ruled(request, room, None)?;
     await_carriers(std::slice::from_ref(&port))?;
     port.link.await_far_end()?;
     Ok(port)
@@ -117,7 +125,7 @@ fn await_carriers(ports: &[OpenPort]) -> Result<(), TesterError> {
 /// # Errors
 /// As [`open_port`], and those of the kind.
 pub fn open_port_of(kind: &dyn PortKind, request: &PortRequest) -> Result<OpenPort, TesterError> {
-    let room = Room { receive_frames: None, ports: 1 };
+    let room = Room { receive_frames: None, ports: 1, queues: request.queues };
     if !kind.has_interface() {
         let port = open_device(kind, request, room)?;
         port.link.await_far_end()?;
@@ -127,7 +135,24 @@ pub fn open_port_of(kind: &dyn PortKind, request: &PortRequest) -> Result<OpenPo
         description.port_type = kind.name().into();
         description.reason = "asked for".into();
         description.capabilities = kind.capabilities();
+        check_queues(kind, interface.name(), room.queues)?;
         kind.open(interface, description, room)
+    })
+}
+
+/// A port that was to send by several queues and cannot is refused: it would be slower than it was asked to be.
+fn check_queues(kind: &dyn PortKind, port: &str, queues: u16) -> Result<(), TesterError> {
+    if queues <= kind.queues_max() {
+        return Ok(());
+    }
+    let remedy = match kind.queues_max() {
+        1 => "leave --queues out, or use --port-type xdp, whose ports can".into(),
+        most => format!("{most} are the most"),
+    };
+    Err(TesterError::Unsupported {
+        port: port.into(),
+        what: format!("sending by {queues} queues on a port of type {}", kind.name()),
+        remedy,
     })
 }
 
@@ -137,6 +162,7 @@ fn open_device(
     request: &PortRequest,
     room: Room,
 ) -> Result<OpenPort, TesterError> {
+    check_queues(kind, &request.interface, room.queues)?;
     let description = PortDescription {
         id: request.id,
         name: request.interface.clone(),
@@ -273,6 +299,7 @@ fn open_chosen(
         description.port_type = kind.name().into();
         description.reason = choice.reason.clone();
         description.capabilities = kind.capabilities();
+        check_queues(kind, interface.name(), room.queues)?;
         let error = match kind.open(interface, description.clone(), room) {
             Err(error @ (TesterError::Unsupported { .. } | TesterError::System { .. })) => error,
             opened => return opened,
@@ -385,7 +412,7 @@ impl OpenPort {
         let is_bad = plan.is_some_and(|plan| plan.set.streams().iter().any(|s| s.bad_fcs));
         let halves = self.port.halves();
         let halves = match &mut self.own_fcs {
-            Some(own) if is_bad => Halves { transmit: own, receive: halves.receive },
+            Some(own) if is_bad => Halves::of(own, halves.receive),
             _ => halves,
         };
         PartsOfPort { halves, namespace: &self.namespace, link: &*self.link }

@@ -59,11 +59,35 @@ pub trait Port: Send {
 
 /// Both halves of a port.
 pub struct Halves<'a> {
-    /// Sends.
+    /// Sends; where a port has several queues, by the first of them.
     pub transmit: &'a mut dyn TransmitHalf,
+    /// The other queues that send, each in a thread of its own. All are given the whole plan and send the frames
+    /// of their own flows ([`TransmitPlan::queues_of`]); they are prepared after the first.
+    pub more_queues: Vec<&'a mut dyn TransmitHalf>,
     /// Receives.
     pub receive: &'a mut dyn ReceiveHalf,
 }
+
+impl<'a> Halves<'a> {
+    /// Of a port with one queue.
+    pub fn of(transmit: &'a mut dyn TransmitHalf, receive: &'a mut dyn ReceiveHalf) -> Self {
+        Halves { transmit, more_queues: vec![], receive }
+    }
+
+    /// The queues that a plan makes use of, none without one; and the half that receives.
+    pub fn used<'p>(
+        self,
+        plan: Option<&'p TransmitPlan>,
+    ) -> (Vec<QueueWithPlan<'a, 'p>>, &'a mut dyn ReceiveHalf) {
+        let Some(plan) = plan else { return (vec![], self.receive) };
+        let used = plan.queues_of(1 + self.more_queues.len());
+        let queues = [self.transmit].into_iter().chain(self.more_queues).take(used);
+        (queues.map(|queue| (queue, plan)).collect(), self.receive)
+    }
+}
+
+/// A queue that sends, and what.
+pub type QueueWithPlan<'a, 'p> = (&'a mut dyn TransmitHalf, &'p TransmitPlan);
 
 /// The half of a port that sends.
 pub trait TransmitHalf: Send {
@@ -131,6 +155,37 @@ pub struct Transmission {
     pub not_sent_frames: u64,
     /// What a reader should know of how it was sent.
     pub notes: Vec<String>,
+}
+
+impl Transmission {
+    /// Of each port once, from what its queues say, in the order of ports. Frames that a queue did not come to,
+    /// though others were further, were not sent.
+    pub fn of_ports(mut of_queues: Vec<Transmission>) -> Vec<Transmission> {
+        of_queues.sort_by_key(|sent| sent.report.port);
+        let mut ports: Vec<Transmission> = vec![];
+        for queue in of_queues {
+            match ports.last_mut().filter(|port| port.report.port == queue.report.port) {
+                Some(port) => {
+                    port.report.add_queue(queue.report);
+                    port.not_sent_frames += queue.not_sent_frames;
+                    port.notes.extend(queue.notes);
+                }
+                None => ports.push(queue),
+            }
+        }
+        for port in &mut ports {
+            let walked: u64 = port.report.sent_of_stream.iter().map(|(_, frames)| frames).sum();
+            let left_out = walked.saturating_sub(port.report.sent_frames);
+            if left_out > 0 {
+                port.not_sent_frames += left_out;
+                port.notes.push(format!(
+                    "{}: a queue was {left_out} frames behind the others at the end",
+                    port.report.port
+                ));
+            }
+        }
+        ports
+    }
 }
 
 /// The half of a port that receives.
@@ -242,8 +297,8 @@ pub struct TrialSignals {
 struct Samples {
     /// The number of the sample asked for last; 0 while none was.
     asked: AtomicU64,
-    /// With the number of the sample that each is the answer to.
-    sent: Mutex<BTreeMap<PortId, (u64, SentSoFar)>>,
+    /// By port and queue, with the number of the sample that each is the answer to.
+    sent: Mutex<BTreeMap<(PortId, usize), (u64, SentSoFar)>>,
     received: Mutex<BTreeMap<PortId, (u64, Vec<ReceivedSoFar>)>>,
 }
 
@@ -385,10 +440,10 @@ impl TrialSignals {
     pub fn asked(&self) -> u64 {
         self.samples.asked.load(Ordering::Relaxed)
     }
-    /// A transmitter answers.
-    pub fn note_sent(&self, sample: u64, sent: SentSoFar) {
+    /// A transmitter answers: a queue of a port, from 0.
+    pub fn note_sent(&self, sample: u64, queue: usize, sent: SentSoFar) {
         let mut all = self.samples.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(sent.port, (sample, sent));
+        all.insert((sent.port, queue), (sample, sent));
     }
     /// What has arrived at a port so far, in the words in which its receiver says it.
     pub fn arrivals_at(&self, port: PortId) -> ArrivalsSoFar {
@@ -424,7 +479,7 @@ impl TrialSignals {
         let received = self.samples.received.lock().unwrap_or_else(PoisonError::into_inner);
         let numbers = sent.values().map(|(n, _)| n).chain(received.values().map(|(n, _)| n));
         let fresh = numbers.filter(|number| **number == asked).count();
-        let sent = sent.values().map(|(_, sent)| sent.clone()).collect();
+        let sent = SentSoFar::of_ports(sent.values().map(|(_, sent)| sent.clone()));
         let received = received.values().flat_map(|(_, received)| received.clone()).collect();
         (sent, received, fresh)
     }
@@ -437,5 +492,44 @@ impl TrialSignals {
     #[inline]
     pub fn closed(&self) -> Option<&BTreeMap<StreamId, u64>> {
         self.sent.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trial::{FrameSet, Schedule, Transmitter};
+    use units::FrameRate;
+    use wire::signature::Key;
+
+    /// A queue that has sent so many frames and come so far on the walk of its port.
+    fn queue(port: u16, sent: u64, walked: u64) -> Transmission {
+        let plan = TransmitPlan {
+            port: PortId(port),
+            key: Key::from_seed(1),
+            set: FrameSet::new(&[]),
+            order: vec![],
+            insertions: vec![],
+            schedule: Schedule::constant(FrameRate::from_fps(1_000), Duration::from_ms(10)),
+            late_after: Duration::ZERO,
+            credit: Duration::MAX,
+        };
+        let mut report = Transmitter::new(&plan, Instant::ZERO, Duration::from_ns(1)).into_report();
+        report.sent_frames = sent;
+        report.sent_of_stream = vec![(StreamId(1), walked)];
+        Transmission { report, not_sent_frames: 0, notes: vec![] }
+    }
+
+    #[test]
+    fn what_a_queue_did_not_come_to_was_not_sent() {
+        let of = |queues| -> Vec<(u16, u64, u64)> {
+            let ports = Transmission::of_ports(queues).into_iter();
+            ports.map(|t| (t.report.port.0, t.report.sent_frames, t.not_sent_frames)).collect()
+        };
+        assert_eq!(
+            of(vec![queue(1, 5, 5), queue(0, 5, 10), queue(0, 5, 10)]),
+            [(0, 10, 0), (1, 5, 0)]
+        );
+        assert_eq!(of(vec![queue(0, 5, 10), queue(0, 3, 7)]), [(0, 8, 2)]);
     }
 }

@@ -106,13 +106,13 @@ mod tests {
         let start = clock::now();
         let mut sampling = Sampling::new(&mut looks, &signals, 1);
         assert_eq!(signals.asked(), 1);
-        signals.note_sent(1, sent(3));
+        signals.note_sent(1, 0, sent(3));
         while !signals.stopped() {
             sampling.look(&signals, start);
             clock::sleep(Duration::from_ms(1));
             // The second question is answered, the third is not.
             if signals.asked() == 2 {
-                signals.note_sent(2, sent(7));
+                signals.note_sent(2, 0, sent(7));
             }
         }
         assert!(sampling.ended.is_some());

@@ -134,7 +134,7 @@ impl<'a> Senders<'a> {
             return;
         }
         self.sampled = asked;
-        self.ports.iter().for_each(|port| signals.note_sent(asked, port.sent_so_far()));
+        self.ports.iter().for_each(|port| signals.note_sent(asked, 0, port.sent_so_far()));
     }
 
     /// Frames that the interfaces are not done with.

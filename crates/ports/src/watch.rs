@@ -163,8 +163,7 @@ impl Watch<'_> {
             clock::sleep(Duration::from_ms(1));
         }
         let ended = self.sampling.ended;
-        let mut transmissions = joined(&mut threads.transmit)?.concat();
-        transmissions.sort_by_key(|sent| sent.report.port);
+        let transmissions = Transmission::of_ports(joined(&mut threads.transmit)?.concat());
         let sent = sent_of_stream(&transmissions);
         let last = transmissions.iter().filter_map(|sent| sent.report.last_departure).max();
         let mut silence = Silence::begin(self.signals);

@@ -125,7 +125,8 @@ mod tests {
             [scope.spawn(watch), scope.spawn(watch)].map(|thread| thread.join().expect("no panic"))
         });
         for absences in both {
-            assert!((0.2..0.95).contains(&absences.share()), "{absences:?}");
+            // Whatever else runs there takes its part, too.
+            assert!((0.2..1.0).contains(&absences.share()), "{absences:?}");
             assert!(absences.longest() > Duration::from_us(500), "{absences:?}");
         }
     }

@@ -26,4 +26,5 @@ mod live {
     mod stamps;
     mod xdp;
     mod xdp_agreement;
+    mod xdp_queues;
 }

@@ -211,6 +211,8 @@ pub struct TestbedConfig {
     pub tester_mtu_bytes: Option<u32>,
     /// txqueuelen of every interface in frames, used by queues that a qdisc creates.
     pub tx_queue_frames: u32,
+    /// Queues of every interface each way, at least one: a sender with several queues needs as many at the far end.
+    pub queues: u16,
     /// How the device learns the tester's Ethernet addresses (router only).
     pub neighbours: Neighbours,
     /// Routes to 256 destination networks behind every port (router only).
@@ -281,6 +283,7 @@ impl Default for TestbedConfig {
             mtu_bytes: 1500,
             tester_mtu_bytes: None,
             tx_queue_frames: 1000,
+            queues: 1,
             neighbours: Neighbours::default(),
             destination_networks: false,
             ipv6_prefixes: vec![],
@@ -500,7 +503,13 @@ impl TestbedConfig {
 impl TestbedConfig {
     /// An end of a pair as this test bed has them all.
     pub(crate) fn veth_end<'a>(&self, name: &'a str, mac: [u8; 6]) -> VethEnd<'a> {
-        VethEnd { name, mac, mtu_bytes: self.mtu_bytes, tx_queue_frames: self.tx_queue_frames }
+        VethEnd {
+            name,
+            mac,
+            mtu_bytes: self.mtu_bytes,
+            tx_queue_frames: self.tx_queue_frames,
+            queues: self.queues.into(),
+        }
     }
 
     /// The tester's end of a link to the device.

@@ -146,7 +146,7 @@ fn unchanged_frames(namespace: &Namespace, interface: &str) -> kernel::Result<()
 }
 
 fn end(name: &str, mac: [u8; 6]) -> VethEnd<'_> {
-    VethEnd { name, mac, mtu_bytes: MTU_BYTES, tx_queue_frames: TX_QUEUE_FRAMES }
+    VethEnd { name, mac, mtu_bytes: MTU_BYTES, tx_queue_frames: TX_QUEUE_FRAMES, queues: 1 }
 }
 
 /// Of the hosts, then of the interfaces between them.

@@ -84,7 +84,9 @@ pub use histogram::{Histogram, percentile_rank};
 pub use identity::TrialIdentity;
 pub use latency_form::{BitTimes, LatencyForm};
 pub use leftovers::Leftovers;
-pub use plan::{ExpectedStream, Insertion, ReceivePlan, Tagging, TransmitPlan, Trigger};
+pub use plan::{
+    ByQueues, ExpectedStream, Insertion, QUEUES_MAX, ReceivePlan, Tagging, TransmitPlan, Trigger,
+};
 pub use pressure::{
     LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure, held_up_in,
 };

@@ -52,6 +52,30 @@ pub struct Insertion {
     pub trigger: Trigger,
 }
 
+/// A port sends by at most so many queues.
+pub const QUEUES_MAX: u16 = 16;
+
+/// By which of several queues the frames of a stream leave: the frames of a flow by the same, so that they keep their
+/// order. What order frames of different queues have is chance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ByQueues {
+    /// Queues in use, from 2 to [`QUEUES_MAX`].
+    pub queues: u16,
+    /// Slot of the port's frames that the stream's first frame has.
+    pub first_slot: u64,
+    /// Frames after which the stream's slots begin anew, at least 1.
+    pub period: u64,
+}
+
+impl ByQueues {
+    /// By which queue a frame of the stream leaves, from 0.
+    #[inline]
+    pub fn queue_of(&self, sequence: u64) -> usize {
+        let slot = self.first_slot + sequence % self.period.max(1);
+        (slot % u64::from(self.queues.max(1))) as usize
+    }
+}
+
 /// Everything a port needs to transmit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TransmitPlan {
@@ -118,6 +142,9 @@ pub struct ExpectedStream {
     pub tagging: Option<Tagging>,
     /// How a corrupted frame of it looks.
     pub fingerprint: Option<Fingerprint>,
+    /// Where its port sends by several queues: its order is judged within what one of them sends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_queues: Option<ByQueues>,
 }
 
 impl ExpectedStream {
@@ -147,6 +174,23 @@ pub struct ReceivePlan {
 }
 
 impl TransmitPlan {
+    /// Of how many of a port's queues the plan makes use: slot `n` of its frames leaves by queue `n` modulo that number,
+    /// and one flow by one.
+    pub fn queues_of(&self, queues: usize) -> usize {
+        queues.min(usize::from(QUEUES_MAX)).min(self.set.slots().len()).max(1)
+    }
+
+    /// The same of each stream, for those who receive it; `None` where one queue sends it all.
+    pub fn by_queues(&self, stream: StreamId, queues: usize) -> Option<ByQueues> {
+        let used = self.queues_of(queues);
+        let stream = self.set.streams().iter().find(|entry| entry.id == stream)?;
+        (used > 1).then_some(ByQueues {
+            queues: used as u16,
+            first_slot: stream.first_slot as u64,
+            period: stream.period as u64,
+        })
+    }
+
     /// Whether its parts fit each other. A plan made of a trial does; one that was read from elsewhere may not.
     ///
     /// # Errors
@@ -175,8 +219,12 @@ impl ReceivePlan {
         if self.streams.len() >= usize::from(u16::MAX) {
             return Err(format!("{} streams, and 65,534 are the most", self.streams.len()));
         }
-        match self.streams.iter().find(|stream| stream.lengths_bytes.is_empty()) {
-            Some(stream) => Err(format!("stream {} has no length", stream.id.0)),
+        if let Some(stream) = self.streams.iter().find(|stream| stream.lengths_bytes.is_empty()) {
+            return Err(format!("stream {} has no length", stream.id.0));
+        }
+        let queues = self.streams.iter().filter_map(|stream| stream.by_queues);
+        match queues.map(|by| by.queues).find(|queues| *queues > QUEUES_MAX) {
+            Some(queues) => Err(format!("{queues} queues, and {QUEUES_MAX} are the most")),
             None => Ok(()),
         }
     }

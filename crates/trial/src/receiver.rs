@@ -76,6 +76,8 @@ struct Tracked<'a> {
     account: StreamAccount,
     seen: SeenSet,
     next_expected: u64,
+    /// The same by queue, where several send the stream.
+    next_of_queue: Vec<u64>,
     /// Recent arrivals that left a gap before them: (number of arrival, sequence), both ascending.
     jumps: VecDeque<(u64, u64)>,
     previous: Option<(u64, u64)>,
@@ -320,6 +322,7 @@ impl<'a> Tracked<'a> {
             account: StreamAccount::new(tick),
             seen: SeenSet::default(),
             next_expected: 0,
+            next_of_queue: expected.by_queues.map_or(vec![], |by| vec![0; by.queues.into()]),
             jumps: VecDeque::new(),
             previous: None,
         }
@@ -385,6 +388,9 @@ impl<'a> Tracked<'a> {
 
     #[inline]
     fn note_order(&mut self, sequence: u64) {
+        if let Some(by_queues) = self.expected.by_queues {
+            return self.note_order_in_queue(sequence, by_queues.queue_of(sequence));
+        }
         if sequence >= self.next_expected {
             if sequence > self.next_expected {
                 self.note_jump(sequence);
@@ -398,6 +404,17 @@ impl<'a> Tracked<'a> {
             let extent = self.account.unique - arrival;
             let largest = &mut self.account.reorder_extent_max_frames;
             *largest = (*largest).max(extent);
+        }
+    }
+
+    /// Frames of different queues have no order. How far behind a frame comes is not told: that would count them.
+    fn note_order_in_queue(&mut self, sequence: u64, queue: usize) {
+        self.next_expected = self.next_expected.max(sequence + 1);
+        let next = &mut self.next_of_queue[queue];
+        if sequence < *next {
+            self.account.reordered += 1;
+        } else {
+            *next = sequence + 1;
         }
     }
 
@@ -473,6 +490,7 @@ impl<'a> Tracked<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ByQueues;
     use crate::{Fingerprint, PortId, Role, Tagging};
     use wire::signature::Key;
 
@@ -490,6 +508,7 @@ mod tests {
             flows: 3,
             tagging: Some(Tagging { stream: StreamId(1), first: 2, every: 2, count: 2 }),
             fingerprint: Some(Fingerprint { offset_bytes: 0, value: 0xabab_abab, mask: !0 }),
+            by_queues: None,
         };
         ReceivePlan {
             port: PortId(1),
@@ -554,6 +573,23 @@ mod tests {
         let arrivals: Vec<_> = (0u64..).zip(order).map(|(at, s)| (s - 1, at, at + 1)).collect();
         let account = account_of(&arrivals, 9).account;
         assert_eq!((account.reordered, account.reorder_extent_max_frames), (3, 5));
+    }
+
+    /// Four flows by two queues, flows 0 and 2 by one, 1 and 3 by the other, each in order: 4 1 6 3 arrive in any
+    /// order. Frame 2 comes after 4, which left by the same queue.
+    #[test]
+    fn frames_of_different_queues_have_no_order() {
+        let mut plan = plan();
+        plan.streams[0].by_queues = Some(ByQueues { queues: 2, first_slot: 0, period: 4 });
+        let reordered = |order: &[u64]| {
+            let mut receiver = Receiver::new(&plan, Instant::ZERO, TICK);
+            for (at_ns, sequence) in (1..).zip(order) {
+                receiver.absorb(Instant::from_ns(at_ns), &frame(1, *sequence, 0));
+            }
+            receiver.into_received(|_| 8).streams[0].account.reordered
+        };
+        assert_eq!(reordered(&[0, 2, 4, 1, 6, 3, 5, 7]), 0);
+        assert_eq!(reordered(&[0, 4, 2, 1, 6, 3, 5, 7]), 1);
     }
 
     /// A frame that arrives twice overtakes once.

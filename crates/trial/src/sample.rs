@@ -51,6 +51,24 @@ pub struct SentSoFar {
     pub of_stream: Vec<(StreamId, u64)>,
 }
 
+impl SentSoFar {
+    /// Of each port once, from what its queues say. They take the same walk: each knows of the others' frames, and as
+    /// many have left as the hindmost says.
+    pub fn of_ports(of_queues: impl IntoIterator<Item = SentSoFar>) -> Vec<SentSoFar> {
+        let mut ports: Vec<SentSoFar> = vec![];
+        for queue in of_queues {
+            let Some(port) = ports.last_mut().filter(|port| port.port == queue.port) else {
+                ports.push(queue);
+                continue;
+            };
+            for ((_, sent), (_, walked)) in port.of_stream.iter_mut().zip(queue.of_stream) {
+                *sent = walked.min(*sent);
+            }
+        }
+        ports
+    }
+}
+
 /// What has arrived so far of a stream at a port.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReceivedSoFar {

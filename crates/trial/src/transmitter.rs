@@ -343,6 +343,27 @@ impl TransmitReport {
         lateness.saturating_sub(beyond)
     }
 
+    /// Adds what another queue of the same port has sent of the same plan. Each knows how far it has come on the walk
+    /// that all of them take: that is how many frames of each stream have left. The schedule of the port has moved by
+    /// as much as that of the queue which moved the most.
+    pub fn add_queue(&mut self, other: TransmitReport) {
+        self.sent_frames += other.sent_frames;
+        self.sent_bytes += other.sent_bytes;
+        for ((_, sent), (_, walked)) in self.sent_of_stream.iter_mut().zip(other.sent_of_stream) {
+            *sent = walked.max(*sent);
+        }
+        let departures = [self.first_departure, other.first_departure];
+        self.first_departure = departures.into_iter().flatten().min();
+        self.last_departure = self.last_departure.max(other.last_departure);
+        self.lateness.merge(&other.lateness);
+        self.late_frames += other.late_frames;
+        self.slips.total = self.slips.total.max(other.slips.total);
+        self.slips.times += other.slips.times;
+        if let (Some(all), Some(other)) = (&mut self.by_length, other.by_length) {
+            all.to_last = all.to_last.max(other.to_last);
+        }
+    }
+
     /// So many frames, with so many bytes, were sent at `now`.
     #[inline]
     fn count(&mut self, stream: usize, (frames, bytes): (u64, u64), now: Instant) {
@@ -634,5 +655,27 @@ mod tests {
         let (all, last) = (900 * 811 + 100 * 811, 1_538);
         let span = report.last_departure.unwrap().since(report.first_departure.unwrap());
         assert_eq!(span, Duration::from_ns((all - last) * 800));
+    }
+
+    /// Of frames 0 to 9 one queue sends the even ones, and is at 8 when it ends; the other one is at 9.
+    #[test]
+    fn a_port_has_sent_what_its_queues_have() {
+        let plan = plan(&[stream(1, &[1, 2], Some(Form::Full))], &[0], &[]);
+        let at = |ns: u64| Some(Instant::from_ns(ns));
+        let queue = |sent: u64, walked: u64, first: u64, last: u64, late_ns: u64| {
+            let mut report = TransmitReport::new(&plan, TICK);
+            report.count(0, (sent, sent * 64), Instant::from_ns(last));
+            report.sent_of_stream[0].1 = walked;
+            report.first_departure = at(first);
+            (0..sent).for_each(|_| report.lateness.record(late_ns));
+            report.slips.total = Duration::from_ns(late_ns);
+            report
+        };
+        let mut port = queue(4, 8, 100, 900, 5);
+        port.add_queue(queue(5, 9, 50, 800, 7));
+        assert_eq!((port.sent_frames, port.sent_bytes, port.intended_frames), (9, 9 * 64, 10));
+        assert_eq!(port.sent_of_stream, [(StreamId(1), 9)]);
+        assert_eq!((port.first_departure, port.last_departure), (at(50), at(900)));
+        assert_eq!((port.lateness.count(), port.slips.total), (9, Duration::from_ns(7)));
     }
 }

@@ -200,6 +200,7 @@ impl Trial {
             },
             tagging: self.tagging.filter(|tagging| tagging.stream == stream.id),
             fingerprint: stream.fingerprint,
+            by_queues: None,
         });
         ReceivePlan {
             port,

@@ -80,6 +80,7 @@ impl Bed {
             id: PortId(port.port as u16),
             interface: port.interface.clone(),
             nominal_rate: line,
+            queues: 1,
             largest_frame: largest,
             port_type,
         });

@@ -168,6 +168,7 @@ impl Lab {
             nominal_rate: LineRate::from_gbps(10),
             largest_frame: FrameSize::from_bytes(1518),
             port_type,
+            queues: 1,
         }
     }
 

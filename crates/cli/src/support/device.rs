@@ -43,7 +43,7 @@ const ROUTERS: &[DeviceKind] = &[LinuxRouter, LinuxMcast];
 
 /// Options of the device and of the tester's ports. A simulated device is described in its file and
 /// uses none of them.
-static OPTIONS: [Users; 36] = [
+static OPTIONS: [Users; 37] = [
     built("filter", OF_THE_KERNEL),
     built("permit", OF_THE_KERNEL),
     built("neighbours", ROUTERS),
@@ -79,6 +79,7 @@ static OPTIONS: [Users; 36] = [
     of_ports("far-community"),
     of_ports("far-lag"),
     Users { name: "port-type", built: LINKED, ports: true },
+    Users { name: "queues", built: OF_THE_KERNEL, ports: true },
     Users { name: "scheduling", built: ALL, ports: true },
 ];
 

@@ -186,6 +186,7 @@ impl Engine {
             nominal_rate: nominal[usize::from(id)],
             largest_frame,
             port_type: location.port_type,
+            queues: 1,
         };
         let requests: Vec<PortRequest> = (0..).zip(locations).map(request).collect();
         let of_port = |error: trial::TesterError| {

@@ -205,7 +205,7 @@ impl Port for AfXdpPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        Halves { transmit: &mut self.transmit, receive: &mut self.receive }
+        Halves::of(&mut self.transmit, &mut self.receive)
     }
 }
 

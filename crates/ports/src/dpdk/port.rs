@@ -30,7 +30,7 @@ impl Port for DpdkPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        Halves { transmit: &mut self.transmit, receive: &mut self.receive }
+        Halves::of(&mut self.transmit, &mut self.receive)
     }
 }
 

@@ -43,24 +43,24 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// The group size to begin a schedule with.
-    pub fn size_for(&self, schedule: &Schedule) -> u32 {
-        let rate = fastest_fps(schedule);
+    /// The group size to begin with at a rate in frames a second.
+    pub fn size_for(&self, rate: f64) -> u32 {
         let by_rate = SUFFICE.iter().find(|(upto, _)| rate <= *upto).map_or(LARGEST, |(_, n)| *n);
         let reached = |(from, _): &&(f64, u32)| rate >= NEARLY * from;
         let needed = self.needed.iter().filter(reached).map(|(_, size)| *size);
         needed.fold(by_rate, u32::max)
     }
 
-    /// Remembers that a schedule needed larger groups than it began with.
-    pub fn note(&mut self, schedule: &Schedule, size: u32) {
-        if size > self.size_for(schedule) {
-            self.needed.push((fastest_fps(schedule), size));
+    /// Remembers that a rate needed larger groups than it began with.
+    pub fn note(&mut self, rate: f64, size: u32) {
+        if size > self.size_for(rate) {
+            self.needed.push((rate, size));
         }
     }
 }
 
-fn fastest_fps(schedule: &Schedule) -> f64 {
+/// The highest rate of a schedule.
+pub(super) fn fastest_fps(schedule: &Schedule) -> f64 {
     schedule.segments.iter().map(|segment| segment.rate.fps()).fold(0.0, f64::max)
 }
 
@@ -156,16 +156,11 @@ impl ThreadClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::FrameRate;
-
-    fn at(fps: u64) -> Schedule {
-        Schedule::constant(FrameRate::from_fps(fps), Duration::from_secs(1))
-    }
 
     #[test]
     fn groups_are_as_small_as_the_rate_allows() {
-        let sizes = [14_880, 1_000_000, 2_000_000, 3_000_000, 14_880_952];
-        let sizes = sizes.map(|fps| Groups::default().size_for(&at(fps)));
+        let sizes = [14_880.0, 1e6, 2e6, 3e6, 14_880_952.0];
+        let sizes = sizes.map(|fps| Groups::default().size_for(fps));
         assert_eq!(sizes, [1, 1, 4, 16, 64]);
     }
 
@@ -205,10 +200,10 @@ mod tests {
     #[test]
     fn what_a_rate_needed_is_remembered_for_higher_ones() {
         let mut groups = Groups::default();
-        groups.note(&at(600_000), 4);
-        groups.note(&at(900_000), 16);
-        groups.note(&at(2_000_000), 4);
-        let sizes = [350_000, 500_000, 1_000_000].map(|fps| groups.size_for(&at(fps)));
+        groups.note(6e5, 4);
+        groups.note(9e5, 16);
+        groups.note(2e6, 4);
+        let sizes = [3.5e5, 5e5, 1e6].map(|fps| groups.size_for(fps));
         assert_eq!(sizes, [1, 4, 16]);
     }
 }

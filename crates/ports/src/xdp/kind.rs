@@ -19,6 +19,10 @@ impl PortKind for Xdp {
         }
     }
 
+    fn queues_max(&self) -> u16 {
+        trial::QUEUES_MAX
+    }
+
     fn suits(&self, facts: &Facts) -> Result<String, String> {
         facts.xdp_built.clone()?;
         facts.driver_runs_programs()?;
@@ -37,9 +41,9 @@ impl PortKind for Xdp {
         &self,
         interface: &Interface,
         description: PortDescription,
-        _: Room,
+        room: Room,
     ) -> Result<Opened, TesterError> {
-        let port = super::XdpPort::open(interface, description)?;
+        let port = super::XdpPort::open_with_queues(interface, description, room.queues)?;
         let notes = port.notes().to_vec();
         Ok((Box::new(port), notes))
     }

@@ -2,7 +2,7 @@
 //! `bpf/receive.h` state them. All are made of whole numbers without gaps.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use trial::{Histogram, Segment, Trigger};
+use trial::{Histogram, QUEUES_MAX, Segment, Trigger};
 use units::{Duration, FrameRate};
 use wire::signature::EARLIER_TRIALS;
 
@@ -24,15 +24,15 @@ macro_rules! shared {
 
 shared! {
     Time = 16, SegmentEntry = 88, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
-    HistogramEntry = HISTOGRAM, ReceiveControl = 152, Expected = 72, FingerprintEntry = 16,
+    HistogramEntry = HISTOGRAM, ReceiveControl = 152, Expected = 96, FingerprintEntry = 16,
     Jump = 16, Account = ACCOUNT, Stray = 56, TaggedEntry = 16, QueueAccount = 80, CaptureState = 24,
 }
 // SAFETY: a plain number of eight bytes.
 unsafe impl Shared for u64 {}
 
 const HISTOGRAM: usize = (4 + Histogram::BUCKETS) * 8;
-const TRANSMIT_STATE: usize = 280 + HISTOGRAM;
-const ACCOUNT: usize = (26 + SECONDS + 1) * 8 + JUMPS * 16 + 2 * HISTOGRAM;
+const TRANSMIT_STATE: usize = 312 + HISTOGRAM;
+const ACCOUNT: usize = (26 + SECONDS + QUEUES_MAX as usize + 1) * 8 + JUMPS * 16 + 2 * HISTOGRAM;
 
 /// Seconds that the receive program counts before they must have been fetched.
 pub(super) const SECONDS: usize = 64;
@@ -201,7 +201,15 @@ pub(super) struct TransmitState {
     pub clock: ClockMapping,
     pub finished: u32,
     pub order_at: u32,
+    /// Sent by this queue.
     pub frame: u64,
+    /// Passed over, since other queues of the port send them.
+    pub skipped: u64,
+    /// Of several queues: no frame of the port from this one on.
+    pub end: u64,
+    pub chosen: u32,
+    pub chosen_is_inserted: u32,
+    pub is_chosen: u64,
     pub bytes: u64,
     pub late_frames: u64,
     pub first_ns: u64,
@@ -222,6 +230,7 @@ pub(super) struct TransmitState {
 pub(super) mod finished {
     pub const RUNNING: u32 = 0;
     pub const ALL_SENT: u32 = 1;
+    pub const STOPPED: u32 = 2;
     pub const NO_DEVICE: u32 = 3;
     pub const BROKEN: u32 = 4;
 }
@@ -290,6 +299,10 @@ pub(super) struct Expected {
     pub tag_every: u64,
     pub tag_count: u64,
     pub tagged_first: u64,
+    /// Queues that send it; 0 where one does.
+    pub send_queues: u64,
+    pub first_slot: u64,
+    pub period: u64,
 }
 
 #[repr(C, align(8))]
@@ -340,6 +353,7 @@ pub(super) struct Account {
     pub second: u64,
     pub second_end_ns: u64,
     pub seconds: [u64; SECONDS],
+    pub next_of_queue: [u64; QUEUES_MAX as usize],
     pub jumps_made: u64,
     pub jumps: [Jump; JUMPS],
     pub latencies: HistogramEntry,

@@ -3,7 +3,7 @@
 use super::receive::XdpReceive;
 use super::transmit::XdpTransmit;
 use crate::af_xdp::longest_live_frame_bytes;
-use crate::{Halves, Interface, Port};
+use crate::{Halves, Interface, Port, TransmitHalf};
 use trial::{PortDescription, TesterError};
 
 /// The driver that counts what a program takes (`XDP_DROP`) in the interface's rx_dropped, beside its own counters of XDP.
@@ -12,7 +12,8 @@ const VIRTIO: &str = "virtio_net";
 /// A port whose frames are built and accounted for in the kernel.
 pub struct XdpPort {
     description: PortDescription,
-    transmit: XdpTransmit,
+    /// One for each queue, at least one.
+    transmit: Vec<XdpTransmit>,
     receive: XdpReceive,
     notes: Vec<String>,
 }
@@ -23,16 +24,26 @@ impl XdpPort {
     ///
     /// # Errors
     /// If another XDP program is attached, the driver runs none, or privileges are missing.
-    pub fn open(
+    pub fn open(interface: &Interface, description: PortDescription) -> Result<Self, TesterError> {
+        Self::open_with_queues(interface, description, 1)
+    }
+
+    /// The same; it sends by so many queues, at least one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with_queues(
         interface: &Interface,
         mut description: PortDescription,
+        queues: u16,
     ) -> Result<Self, TesterError> {
         let longest = (longest_live_frame_bytes() + 4) as u32;
         description.max_frame_size_bytes = description.max_frame_size_bytes.min(longest);
         description.capabilities.drops_what_it_takes = description.driver == VIRTIO;
         let receive = XdpReceive::open(interface)?;
-        let transmit = XdpTransmit::open(interface)?;
-        let notes = notes(interface.name(), receive.queues());
+        let transmit = XdpTransmit::open_all(interface, usize::from(queues.max(1)))?;
+        let mut notes = notes(interface.name(), receive.queues());
+        notes.extend((queues > 1).then(|| by_queues(interface.name(), queues)));
         Ok(XdpPort { description, transmit, receive, notes })
     }
 
@@ -47,7 +58,9 @@ impl Port for XdpPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        Halves { transmit: &mut self.transmit, receive: &mut self.receive }
+        let (first, others) = self.transmit.split_first_mut().expect("a port has a queue");
+        let more_queues = others.iter_mut().map(|queue| queue as &mut dyn TransmitHalf).collect();
+        Halves { transmit: first, more_queues, receive: &mut self.receive }
     }
 }
 
@@ -61,4 +74,11 @@ fn notes(name: &str, queues: usize) -> Vec<String> {
         ));
     }
     notes
+}
+
+fn by_queues(name: &str, queues: u16) -> String {
+    format!(
+        "{name}: sends by up to {queues} queues, frame n of its set of frames by queue n modulo {queues}: frames of \
+         different queues have no order, and reordering is judged within those of a queue"
+    )
 }

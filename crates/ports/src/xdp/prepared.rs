@@ -32,10 +32,11 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Lays out a plan. A program that is not `spare` is not loaded yet, and knows no interface.
+    /// Lays out a plan for a queue, of so many that it uses. A program that is not `spare` is not loaded yet, and knows no interface.
     pub fn new(
         name: &str,
         plan: &TransmitPlan,
+        (queue, queues): (usize, usize),
         wish: Option<&CaptureWish>,
         spare: &mut Spare,
     ) -> Result<Self, TesterError> {
@@ -50,7 +51,12 @@ impl Prepared {
             ("slots", plan.set.slots().len()),
         ];
         let maps_clock = clock::of_kernel().is_some();
-        let constants = vec![("CAPTURE", wish.is_some().into()), ("MAPS_CLOCK", maps_clock.into())];
+        let constants = vec![
+            ("CAPTURE", wish.is_some().into()),
+            ("MAPS_CLOCK", maps_clock.into()),
+            ("QUEUE", queue as u32),
+            ("QUEUES", queues as u32),
+        ];
         let ring_bytes = ring_bytes(wish, longest);
         let size = Size { image, halves: 1, entries, ring_bytes, constants };
         let mut object = spare.take(name, size)?;
@@ -83,9 +89,20 @@ impl Prepared {
         self.state.half_word(0, offset_of!(TransmitState, stop)).store(1, Relaxed);
     }
 
-    /// Frames sent so far.
-    pub fn sent(&self) -> u64 {
-        self.state.word(0, offset_of!(TransmitState, frame)).load(Relaxed)
+    /// How far it has come on its walk through the plan: frames sent, by this queue and by others.
+    pub fn walked(&self) -> u64 {
+        let word = |offset| self.state.word(0, offset).load(Relaxed);
+        word(offset_of!(TransmitState, frame)) + word(offset_of!(TransmitState, skipped))
+    }
+
+    /// Has a program that was stopped go on, up to this frame of the port and to this time.
+    pub fn go_on_to(&self, end: u64, stop_at: Instant) {
+        self.state.word(0, offset_of!(TransmitState, end)).store(end, Relaxed);
+        let stop_at_ns = stop_at.as_ns();
+        self.state.word(0, offset_of!(TransmitState, stop_at_ns)).store(stop_at_ns, Relaxed);
+        self.state.half_word(0, offset_of!(TransmitState, stop)).store(0, Relaxed);
+        let running = finished::RUNNING;
+        self.state.half_word(0, offset_of!(TransmitState, finished)).store(running, Relaxed);
     }
 
     /// How it stands: one of [`finished`].
@@ -131,7 +148,7 @@ impl Prepared {
                 // The program leaves the time of the last frame as it was.
                 to_last: match state.finished {
                     finished::ALL_SENT => state.due.into(),
-                    _ => plan.schedule.departure(state.frame.saturating_sub(1)),
+                    _ => plan.schedule.departure(self.walked().saturating_sub(1)),
                 },
                 ..by_length
             }),
@@ -174,6 +191,7 @@ fn initial_state(plan: &TransmitPlan, segments: &[SegmentEntry]) -> TransmitStat
     state.segment_left = first.frames;
     state.burst_left = first.burst_frames;
     state.burst_start = first.start;
+    state.end = u64::MAX;
     state
 }
 

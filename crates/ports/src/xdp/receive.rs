@@ -508,6 +508,9 @@ fn expected_entries(streams: &[ExpectedStream]) -> Vec<Expected> {
             tag_every: tagging.map_or(1, |tagging| tagging.every.max(1)),
             tag_count: tagging.map_or(0, |tagging| tagging.count),
             tagged_first: tagged,
+            send_queues: stream.by_queues.map_or(0, |by| by.queues.into()),
+            first_slot: stream.by_queues.map_or(0, |by| by.first_slot),
+            period: stream.by_queues.map_or(1, |by| by.period.max(1)),
         };
         seen += seen_words(stream) as u64;
         lengths += entry.lengths_count;

@@ -1,11 +1,12 @@
 //! The sending half: has the kernel run the transmit program until all frames have left.
 
 use super::capture::Capture;
-use super::groups::{GroupWatch, Groups};
+use super::groups::{GroupWatch, Groups, fastest_fps};
 use super::interrupt;
 use super::layout::finished;
 use super::prepared::Prepared;
 use super::program::{Object, Spare, failed};
+use super::queues::Queues;
 use crate::clock;
 use crate::interface::open_ethtool;
 use crate::{CaptureWish, Captured, Interface, Transmission, TransmitHalf, TrialSignals};
@@ -15,16 +16,24 @@ use aya::maps::xdp::XdpMapError;
 use aya::programs::{ProgramError, TestRunAttrs, TestRunOptions};
 use kernel::{Ethtool, Namespace};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use trial::{SentSoFar, TesterError, TransmitPlan, TransmitReport};
 use units::{Duration, Instant};
 
 /// The longest time that the program waits in one run (`PIECE_NS` there).
 const PIECE: Duration = Duration::from_us(16);
+/// A queue that was stopped before the foremost of its port has so long to come to where that is.
+const CATCH_UP: Duration = Duration::from_ms(200);
 
-/// Sends through one interface.
+/// Sends through one interface, by one of its queues.
 pub(super) struct XdpTransmit {
     name: String,
+    /// Its number among the queues of the port.
+    queue: usize,
+    queues: Arc<Queues>,
+    /// How many the port has.
+    of: usize,
     ifindex: u32,
     namespace: Namespace,
     ethtool: Ethtool,
@@ -36,7 +45,17 @@ pub(super) struct XdpTransmit {
 }
 
 impl XdpTransmit {
-    pub fn open(interface: &Interface) -> Result<Self, TesterError> {
+    /// The queues of a port that has so many.
+    pub fn open_all(interface: &Interface, of: usize) -> Result<Vec<Self>, TesterError> {
+        let queues = Arc::new(Queues::default());
+        (0..of).map(|queue| Self::open(interface, (queue, of), queues.clone())).collect()
+    }
+
+    fn open(
+        interface: &Interface,
+        (queue, of): (usize, usize),
+        queues: Arc<Queues>,
+    ) -> Result<Self, TesterError> {
         let name = interface.name().to_string();
         let namespace = Namespace::current().map_err(|error| {
             failed(&name, "find its network namespace", &io::Error::from(error))
@@ -44,6 +63,9 @@ impl XdpTransmit {
         let ethtool = open_ethtool(&name)?;
         Ok(XdpTransmit {
             name,
+            queue,
+            queues,
+            of,
             ifindex: interface.index(),
             namespace,
             ethtool,
@@ -90,7 +112,7 @@ impl XdpTransmit {
             let asked = signals.asked();
             if asked != sampled {
                 sampled = asked;
-                signals.note_sent(asked, prepared.sent_so_far(plan));
+                signals.note_sent(asked, self.queue, prepared.sent_so_far(plan));
             }
             if signals.stopped() {
                 prepared.stop();
@@ -98,13 +120,7 @@ impl XdpTransmit {
             let ends = signals.stopped() || prepared.finished() != finished::RUNNING;
             ends || watch.look()
         };
-        interrupt::when(reason, || {
-            while prepared.finished() == finished::RUNNING {
-                run_once(prepared, plan, stop_at, group.load(Relaxed))
-                    .map_err(|error| failed(&self.name, "send", &error))?;
-            }
-            Ok(())
-        })?;
+        interrupt::when(reason, || self.run_on(prepared, plan, stop_at, group))?;
         match prepared.finished() {
             finished::NO_DEVICE => Err(TesterError::PortGone {
                 port: self.name.clone(),
@@ -118,6 +134,42 @@ impl XdpTransmit {
         }
     }
 
+    /// Has the kernel run the program for as long as it wants to be.
+    fn run_on(
+        &self,
+        prepared: &Prepared,
+        plan: &TransmitPlan,
+        stop_at: Instant,
+        group: &AtomicU32,
+    ) -> Result<(), TesterError> {
+        while prepared.finished() == finished::RUNNING {
+            run_once(prepared, plan, stop_at, group.load(Relaxed))
+                .map_err(|error| failed(&self.name, "send", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Sends what is left up to where the foremost queue of the port has stopped.
+    fn catch_up(
+        &self,
+        prepared: &Prepared,
+        plan: &TransmitPlan,
+        group: &AtomicU32,
+    ) -> Result<(), TesterError> {
+        let foremost = self.queues.foremost(prepared.walked());
+        if prepared.finished() != finished::STOPPED || prepared.walked() >= foremost {
+            return Ok(());
+        }
+        let stop_at = clock::now() + CATCH_UP;
+        prepared.go_on_to(foremost, stop_at);
+        self.run_on(prepared, plan, stop_at, group)
+    }
+
+    /// Of how many queues a plan makes use: the frames of one flow leave by the same.
+    fn used(&self, plan: &TransmitPlan) -> usize {
+        plan.queues_of(self.of)
+    }
+
     /// Frames that the interface took from the program, if it counts them: sent, or refused by
     /// the queue of a virtual link's far end, which is no longer the tester's.
     fn taken(&self) -> Option<u64> {
@@ -129,10 +181,12 @@ impl XdpTransmit {
         (!counts.is_empty()).then(|| counts.iter().sum())
     }
 
+    /// Of what all queues have sent, asked by the last of them: an interface counts for all its queues.
     fn not_sent(&self, report: &TransmitReport, before: Option<u64>) -> Result<u64, TesterError> {
+        let Some(sent) = self.queues.all_sent(report.sent_frames) else { return Ok(0) };
         let (Some(before), Some(after)) = (before, self.taken()) else { return Ok(0) };
-        let not_sent = report.sent_frames.saturating_sub(after.saturating_sub(before));
-        if not_sent == report.sent_frames && not_sent > 0 {
+        let not_sent = sent.saturating_sub(after.saturating_sub(before));
+        if not_sent == sent && not_sent > 0 {
             return Err(TesterError::Unsupported {
                 port: self.name.clone(),
                 what: "the interface took none of the frames; a veth takes them only if its far \
@@ -146,7 +200,7 @@ impl XdpTransmit {
     }
 
     fn notes(&self, group: u32) -> Vec<String> {
-        if group == 1 {
+        if group == 1 || self.queue > 0 {
             return vec![];
         }
         vec![format!(
@@ -162,7 +216,13 @@ impl TransmitHalf for XdpTransmit {
         if let Some(unused) = self.prepared.take() {
             self.keep(unused);
         }
-        let mut prepared = Prepared::new(&self.name, plan, self.wish.as_ref(), &mut self.spare)?;
+        let used = self.used(plan);
+        if self.queue == 0 {
+            self.queues.begin(used);
+        }
+        let queue = (self.queue, used);
+        let mut prepared =
+            Prepared::new(&self.name, plan, queue, self.wish.as_ref(), &mut self.spare)?;
         self.set_device(&mut prepared.object)?;
         prepared.object.load_program("transmit")?;
         self.prepared = Some(prepared);
@@ -177,17 +237,19 @@ impl TransmitHalf for XdpTransmit {
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError> {
         let mut prepared = self.prepared.take().expect("prepared before it transmits");
-        let group = AtomicU32::new(self.groups.size_for(&plan.schedule));
+        let rate = fastest_fps(&plan.schedule) / self.used(plan) as f64;
+        let group = AtomicU32::new(self.groups.size_for(rate));
         prepared.set_times(start, stop_at);
-        let taken_before = self.taken();
+        let taken_before = self.queues.taken_before(|| self.taken());
         let ran = self.run(&prepared, plan, stop_at, signals, &group);
+        let ran = self.catch_up(&prepared, plan, &group).and(ran);
         self.captured = prepared.capture.take().map(Capture::into_captured).unwrap_or_default();
         ran?;
         let group = group.into_inner();
-        self.groups.note(&plan.schedule, group);
+        self.groups.note(rate, group);
         let report = prepared.report(plan);
         if signals.asked() > 0 {
-            signals.note_sent(signals.asked(), SentSoFar::of(&report));
+            signals.note_sent(signals.asked(), self.queue, SentSoFar::of(&report));
         }
         self.keep(prepared);
         let not_sent_frames = self.not_sent(&report, taken_before)?;
@@ -212,7 +274,7 @@ fn run_once(
     stop_at: Instant,
     group: u32,
 ) -> Result<(), ProgramError> {
-    let frames = plan.schedule.frames().saturating_sub(prepared.sent());
+    let frames = plan.schedule.frames().saturating_sub(prepared.walked());
     let pieces = stop_at.since(clock::now()).as_ps() / PIECE.as_ps();
     let repeat = frames.saturating_add(pieces).saturating_add(64);
     let mut options = TestRunOptions::new();

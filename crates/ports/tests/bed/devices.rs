@@ -44,6 +44,7 @@ pub fn request(id: usize, device: &str, largest: FrameSize) -> PortRequest {
         nominal_rate: LineRate::from_gbps(10),
         largest_frame: largest,
         port_type: PortType::DPDK,
+        queues: 1,
     }
 }
 

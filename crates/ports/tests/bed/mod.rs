@@ -80,6 +80,7 @@ pub fn open_with_room(
         nominal_rate: LineRate::from_gbps(10),
         largest_frame: largest,
         port_type,
+        queues: 1,
     });
     let requests: Vec<_> = requests.collect();
     let open = |request| open_port_with_room(request, receive_frames);

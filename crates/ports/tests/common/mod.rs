@@ -204,15 +204,24 @@ pub fn run_with(
     during: impl FnOnce(&TrialSignals, Instant),
 ) -> Outcome {
     let plans = trial.transmit_plans().unwrap();
-    let receive_plans: Vec<_> =
+    let plan_of = |index: usize| plans.iter().find(|plan| usize::from(plan.port.0) == index);
+    let mut receive_plans: Vec<_> =
         (0..ports.len()).map(|port| trial.receive_plan(PortId(port as u16))).collect();
-    let signals = TrialSignals::new((0..ports.len()).map(|port| PortId(port as u16)));
-    let mut halves: Vec<_> = ports.iter_mut().map(|port| port.halves()).collect();
-    for (index, half) in halves.iter_mut().enumerate() {
-        half.receive.prepare(&receive_plans[index]).unwrap();
-        if let Some(plan) = plans.iter().find(|plan| usize::from(plan.port.0) == index) {
-            half.transmit.prepare(plan).unwrap();
+    for (index, port) in ports.iter_mut().enumerate() {
+        let queues = 1 + port.halves().more_queues.len();
+        let streams = receive_plans.iter_mut().flat_map(|plan| &mut plan.streams);
+        for stream in streams {
+            let by_queues = plan_of(index).and_then(|plan| plan.by_queues(stream.id, queues));
+            stream.by_queues = stream.by_queues.or(by_queues);
         }
+    }
+    let signals = TrialSignals::new((0..ports.len()).map(|port| PortId(port as u16)));
+    let halves = ports.iter_mut().enumerate();
+    let mut halves: Vec<_> =
+        halves.map(|(index, port)| port.halves().used(plan_of(index))).collect();
+    for (index, (queues, receive)) in halves.iter_mut().enumerate() {
+        receive.prepare(&receive_plans[index]).unwrap();
+        queues.iter_mut().for_each(|(queue, plan)| queue.prepare(plan).unwrap());
     }
     let signals = &signals;
     std::thread::scope(|scope| {
@@ -220,21 +229,27 @@ pub fn run_with(
         let mut transmitters = vec![];
         let start = clock::now() + Duration::from_ms(20);
         signals.announce(start);
-        for (index, half) in halves.into_iter().enumerate() {
+        for (index, (queues, receive)) in halves.into_iter().enumerate() {
             let plan = &receive_plans[index];
-            let receive = half.receive;
             receivers.push(scope.spawn(move || receive.receive(plan, signals).unwrap()));
-            if let Some(plan) = plans.iter().find(|plan| usize::from(plan.port.0) == index) {
-                let transmit = half.transmit;
+            let several = queues.len() > 1;
+            for (number, (queue, plan)) in queues.into_iter().enumerate() {
                 let stop_at = start + trial.duration() + Duration::from_secs(2);
                 transmitters.push(scope.spawn(move || {
-                    make_real_time();
-                    transmit.transmit(plan, start, stop_at, signals)
+                    // Real-time threads on all cores would keep the test from its own.
+                    match several {
+                        true => kernel::thread::pin_this(number % 2).unwrap(),
+                        false => make_real_time(),
+                    }
+                    queue.transmit(plan, start, stop_at, signals)
                 }));
             }
         }
         during(signals, start);
         let sent: Vec<_> = transmitters.into_iter().map(|t| t.join().unwrap()).collect();
+        let (done, failed): (Vec<_>, Vec<_>) = sent.into_iter().partition(Result::is_ok);
+        let done = Transmission::of_ports(done.into_iter().flatten().collect());
+        let sent: Vec<_> = done.into_iter().map(Ok).chain(failed).collect();
         let transmitted_at = clock::now();
         let mut sent_of = std::collections::BTreeMap::new();
         for (id, frames) in sent.iter().flatten().flat_map(|sent| &sent.report.sent_of_stream) {

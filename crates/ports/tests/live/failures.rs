@@ -205,6 +205,7 @@ fn auto_goes_round_a_far_end_that_takes_no_xdp_frames() {
         nominal_rate: units::LineRate::from_gbps(10),
         largest_frame: FrameSize::MIN_ETHERNET,
         port_type: PortType::AUTO,
+        queues: 1,
     };
     let opened = || {
         let ports = testbed.tester().run(|| ports::open_ports(std::slice::from_ref(&request)));

@@ -45,6 +45,7 @@ fn receive_plan(form: Form, verify_payload: bool) -> ReceivePlan {
         }),
         // The source address 198.18.0.1.
         fingerprint: Some(Fingerprint { offset_bytes: 26, value: 0xc612_0001, mask: !0 }),
+        by_queues: None,
     };
     let mut forms = vec![form, Form::Full];
     forms.sort();

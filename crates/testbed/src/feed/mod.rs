@@ -84,6 +84,7 @@ pub(crate) fn join(router: &Namespace, speaker: &Namespace) -> Result<()> {
         mac,
         mtu_bytes: MTU_BYTES,
         tx_queue_frames: TX_QUEUE_FRAMES,
+        queues: 1,
     };
     let [near, far] = [1, 2].map(|node| end([0x02, b'N', b'A', 0xfd, 0, node]));
     router.netlink()?.add_veth(&near, &far, Some(&speaker.open()?))?;
