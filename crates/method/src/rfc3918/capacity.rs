@@ -1,5 +1,6 @@
 //! Multicast group capacity (RFC 3918 section 7.1): the most groups of which frames reach every port
-//! that joined them.
+//! that joined them. A device that floods groups that nobody joined shows none: a frame to such a group goes with
+//! each trial, and if it comes out the trial has failed.
 
 use super::group_membership::{GroupFlows, GroupMembership, MulticastConditions};
 use crate::RunError;
@@ -41,8 +42,11 @@ pub struct CapacityTrial {
     pub received: u64,
     /// What came of each group at each port.
     pub flows: Vec<GroupFlows>,
-    /// Whether every group was forwarded everywhere; `None` where the tester fell short.
+    /// Whether every group was forwarded everywhere, and nobody's was not; `None` where the tester fell short.
     pub passed: Option<bool>,
+    /// Whether a frame to a group that nobody had joined came out, too.
+    #[serde(default)]
+    pub floods: bool,
 }
 
 /// The test: groups are added until one is not forwarded, and then the limit between the last two
@@ -72,6 +76,9 @@ pub fn capacity(
             Some(false) => high = Some(groups),
             None => break None,
         }
+        if search.floods() && (low == 0 || search.trial(bench, low)? != Some(true)) {
+            break Some(search.why_flooded(low, groups));
+        }
         groups = match high {
             // "Until the first failure" (section 7.1).
             None if low == config.capacity_max => break None,
@@ -81,6 +88,9 @@ pub fn capacity(
         };
     };
     search.shrink(bench, 0)?;
+    if low == 0 && search.floods() {
+        search.invalid.extend(ended.clone());
+    }
     let found = (low > 0 && search.invalid.is_empty()).then_some(low);
     if high.is_some() {
         rack.groups.capacity.set(found);
@@ -125,10 +135,13 @@ impl Search<'_, '_, '_> {
         }
         let unsaid = self.stage.say(bench, (from, groups), true)?;
         self.joined = groups;
-        let ran = self.stage.probe(bench, groups)?;
+        // Beyond all that is ever joined.
+        let nobodys = self.stage.config().capacity_max + 1;
+        let ran = self.stage.probe_beside(bench, groups, Some(nobodys))?;
         let invalid = [unsaid, shortfall_words(&ran)].concat();
         let flows = self.stage.flows(&ran.result, groups);
-        let passed = flows.iter().all(|port| port.complete == groups);
+        let floods = self.stage.floods(&ran);
+        let passed = !floods && flows.iter().all(|port| port.complete == groups);
         let outcome = invalid.is_empty().then_some(passed);
         self.trials.push(CapacityTrial {
             groups,
@@ -136,9 +149,28 @@ impl Search<'_, '_, '_> {
             received: ran.result.forwarded_frames(),
             flows,
             passed: outcome,
+            floods,
         });
         self.invalid.extend(invalid);
         Ok(outcome)
+    }
+
+    /// Whether the last trial failed since nobody's group came out.
+    fn floods(&self) -> bool {
+        self.trials.last().is_some_and(|trial| trial.floods && trial.passed == Some(false))
+    }
+
+    /// Of a device that flooded with so many groups, and with as many as it had passed with before.
+    fn why_flooded(&self, passed: u64, groups: u64) -> String {
+        match passed {
+            0 => format!(
+                "the device floods groups that nobody joined: that {groups} came out does not show that it holds them"
+            ),
+            _ => format!(
+                "with {groups} groups the device began to flood groups that nobody joined, and went on with {passed}: \
+                 it takes fewer than {groups}, and lost its table"
+            ),
+        }
     }
 
     /// Ports leave all groups but the first so many.

@@ -442,16 +442,43 @@ impl<'r, 'a> GroupMembership<'r, 'a> {
 
     /// One frame to each group, slowly.
     pub fn probe(&self, bench: &mut Bench<'_>, groups: u64) -> Result<Ran, RunError> {
+        self.probe_beside(bench, groups, None)
+    }
+
+    /// The same, and then a frame to a group, by its number, that nobody has joined: of a device that floods such
+    /// groups a frame that comes out does not tell that somebody's join was taken in.
+    pub fn probe_beside(
+        &self,
+        bench: &mut Bench<'_>,
+        groups: u64,
+        nobodys: Option<u64>,
+    ) -> Result<Ran, RunError> {
         let rate = self.slow(self.config().verify_fps);
         let label =
             format!("{}, {}: a frame to each of {groups} groups", self.test, self.rack.size);
         self.rack.run(bench, self.test, &label, rate, &|draft| {
             self.introduce(draft);
             let id = self.data(draft, groups)?;
+            let mut order = vec![id; if nobodys.is_some() { groups as usize } else { 1 }];
+            if let Some(group) = nobodys {
+                order.push(self.data_of(draft, group, 1)?);
+                draft.as_modifier();
+                draft.unchecked();
+            }
             draft.count_flows();
-            draft.send(self.source, once(rate, groups), vec![id]);
+            let frames = groups + u64::from(nobodys.is_some());
+            draft.send(self.source, once(rate, frames), order);
             Ok(())
         })
+    }
+
+    /// Whether the frame to nobody's group came out at a listening port.
+    pub fn floods(&self, ran: &Ran) -> bool {
+        let Some(nobodys) = ran.result.streams.get(1) else { return false };
+        let ports = self.ports();
+        let here = ran.result.received.iter().filter(|received| ports.contains(&received.port));
+        let mut accounts = here.flat_map(|here| &here.streams);
+        accounts.any(|received| received.stream == nobodys.id && received.account.unique > 0)
     }
 
     /// A rate that is never beyond the medium's.

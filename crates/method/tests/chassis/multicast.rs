@@ -265,6 +265,35 @@ fn reports_that_never_left_cost_the_device_nothing() {
     assert!(never.invalid[0].contains("port 2: only 0 of 1 reports left"), "{:?}", never.invalid);
 }
 
+/// What comes out of a device that floods groups which nobody joined was not asked for: it shows no table.
+#[test]
+fn a_device_that_floods_unknown_groups_has_no_capacity_to_find() {
+    for groups in ["", "groups = 20\n"] {
+        let toml =
+            format!("ports = 3\nbridge = true\n[multicast]\nfloods-unknown = true\n{groups}");
+        let result = capacity(&toml, multicast(&[ChassisTest::GroupCapacity], Version::Igmpv3));
+        assert_eq!((result.found, result.at_least), (None, false), "{groups}");
+        assert!(result.invalid[0].contains("floods groups that nobody joined"), "{result:?}");
+    }
+}
+
+/// Linux's bridge forwards by its table until a group finds no room, and floods all of them from then on, fewer
+/// ones too: the truth lies between what had passed and what made it flood.
+#[test]
+fn a_device_that_floods_once_it_was_full_has_its_capacity_bracketed() {
+    let toml = "ports = 3\nbridge = true\n[multicast]\ngroups = 64\nfloods-when-full = true\n\
+                leave = \"1ms\"\n";
+    for step in [1, 7, 90] {
+        let mut config = multicast(&[ChassisTest::GroupCapacity], Version::Igmpv3);
+        (config.chassis.multicast.capacity_initial, config.chassis.multicast.capacity_step) =
+            (10, step);
+        let result = capacity(toml, config);
+        let (found, failed) = (result.found.unwrap(), result.failed.unwrap());
+        assert!(found <= 64 && failed > 64 && failed - found <= step, "{found} {failed}");
+        assert!(result.ended.unwrap().contains("began to flood"), "{found} {failed}");
+    }
+}
+
 #[test]
 fn a_device_without_limit_takes_as_many_groups_as_were_tried() {
     let toml = "ports = 3\nbridge = true\n[multicast]\n";

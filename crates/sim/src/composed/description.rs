@@ -443,6 +443,8 @@ pub struct Multicast {
     pub by_mac: bool,
     /// A bridge floods groups that nobody has asked for.
     pub floods_unknown: bool,
+    /// A bridge that had no room for a group floods all groups from then on, as Linux's does.
+    pub floods_when_full: bool,
     /// Hosts may be reached through tunnels to the address of their port, by GRE and by VXLAN.
     pub tunnels: bool,
 }
@@ -467,6 +469,7 @@ impl Default for Multicast {
             mld: vec![1, 2],
             by_mac: false,
             floods_unknown: false,
+            floods_when_full: false,
             tunnels: false,
         }
     }

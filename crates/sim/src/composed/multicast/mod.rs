@@ -179,7 +179,9 @@ impl Multicast {
     ) -> Outcome {
         let key = self.key(group);
         let is_routed = self.is_routed(ether_type);
-        if !is_routed && self.plan.floods_unknown && !self.table.knows(now, key) {
+        let floods = self.plan.floods_when_full && self.table.has_overflowed()
+            || self.plan.floods_unknown && !self.table.knows(now, key);
+        if !is_routed && floods {
             return Outcome::NotOurs;
         }
         let copies = self.table.copies(now, key, source, from);

@@ -80,6 +80,8 @@ pub(crate) struct GroupTable {
     groups: BTreeMap<u128, Vec<Member>>,
     /// When all that was said is dealt with.
     busy_until: Instant,
+    /// A group found no room.
+    has_overflowed: bool,
 }
 
 /// A place that listens to a group.
@@ -100,7 +102,12 @@ struct Member {
 
 impl GroupTable {
     pub(crate) fn new(plan: description::Multicast) -> Self {
-        GroupTable { plan, groups: BTreeMap::new(), busy_until: Instant::ZERO }
+        GroupTable {
+            plan,
+            groups: BTreeMap::new(),
+            busy_until: Instant::ZERO,
+            has_overflowed: false,
+        }
     }
 
     /// Takes in what was said of a group; false where there is no room for it.
@@ -126,8 +133,14 @@ impl GroupTable {
         self.groups.get(&group).is_some_and(|members| members.iter().any(|m| !m.is_gone(now)))
     }
 
+    /// Whether a group ever found no room since the device was started.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.has_overflowed
+    }
+
     pub(crate) fn clear(&mut self) {
         self.groups.clear();
+        self.has_overflowed = false;
         self.busy_until = Instant::ZERO;
     }
 
@@ -144,6 +157,7 @@ impl GroupTable {
     fn join(&mut self, done: Instant, place: Place, group: u128, change: Change) -> bool {
         let is_new = !self.knows(done, group);
         if is_new && !self.has_room(done) {
+            self.has_overflowed = true;
             return false;
         }
         let entry = if is_new { self.plan.new_group.0 } else { Duration::ZERO };

@@ -156,6 +156,16 @@ fn a_full_table_refuses_and_counts() {
     assert_eq!(bench.send(IN, data()), vec![], "the third group found no room");
 }
 
+#[test]
+fn a_bridge_may_flood_all_groups_once_its_table_was_full() {
+    let mut bench =
+        Bench::new("ports = 4\nbridge = true\n[multicast]\ngroups = 1\nfloods-when-full = true");
+    say(&mut bench, 1, &igmp::Repr::V2Report { group: GROUP });
+    assert_eq!(ports(&bench.send(IN, data())), [1]);
+    say(&mut bench, 1, &igmp::Repr::V2Report { group: Ipv4Addr::new(239, 1, 2, 9) });
+    assert_eq!(ports(&bench.send(IN, data())), [1, 2, 3]);
+}
+
 const ROUTER: &str = "ports = 4\nroute = [\"ipv4\", \"ipv6\"]\n[multicast]\n";
 
 #[test]
