@@ -53,6 +53,9 @@ pub struct ResetTrial {
     pub invalid: Vec<String>,
 }
 
+/// Why there is no result of a tester that cannot act upon its device: no loss says nothing then.
+const NOT_MADE: &str = "the reset was not made: the tester cannot act upon this device";
+
 /// Resets the device under load, several times over.
 pub fn reset(
     bench: &mut Bench<'_>,
@@ -85,6 +88,10 @@ pub fn reset(
     result.rate = Some(rate);
     for repetition in 1..=config.repetitions {
         match repeat(bench, subject, rate, &result.action, repetition) {
+            Ok(trial) if trial.action_took.is_none() && trial.invalid.is_empty() => {
+                result.not_measured = Some(NOT_MADE.into());
+                return Ok(result);
+            }
             Ok(trial) => result.trials.push(trial),
             Err(RunError::Tester(error @ TesterError::Unsupported { .. })) => {
                 result.not_measured = Some(error.to_string());

@@ -4,15 +4,19 @@ use super::bed::*;
 use method::rfc2544::{ResetResult, reset, throughput};
 use method::{ResetKind, SuiteConfig};
 use sim::{DeviceUnderTest, Impaired, Outage, QueueLimit, SimTester, StoreAndForward};
+use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
 use units::{Duration, FrameRate};
 
 fn measure(config: &SuiteConfig, device: impl DeviceUnderTest, kind: ResetKind) -> ResetResult {
-    let mut tester = SimTester::new(&[VIRTUAL; 2], device);
+    measure_by(config, &mut SimTester::new(&[VIRTUAL; 2], device), kind)
+}
+
+fn measure_by(config: &SuiteConfig, tester: &mut dyn Tester, kind: ResetKind) -> ResetResult {
     let work = |bench: &mut method::Bench<'_>, subject: &method::Subject<'_>| {
         let found = throughput(bench, subject)?;
         reset(bench, subject, &found, kind)
     };
-    run(config, &mut tester, work).0
+    run(config, tester, work).0
 }
 
 fn device(restart_ms: u64, link_recovery_ms: u64) -> impl DeviceUnderTest {
@@ -58,6 +62,34 @@ fn a_device_without_interruption_has_no_loss() {
     let result = measure(&config(), device(0, 0), ResetKind::Software);
     assert!(result.trials[0].no_loss);
     assert_eq!(result.mean_lost_frames, Some(0.0));
+}
+
+/// A tester that cannot act upon its device, as between two interfaces.
+struct Idle<T>(T);
+
+impl<T: Tester> Tester for Idle<T> {
+    fn describe(&self) -> &TesterDescription {
+        self.0.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        self.0.run(&Trial { action: None, ..trial.clone() })
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.0.pause(span)
+    }
+}
+
+/// No loss without a reset says nothing of a reset.
+#[test]
+fn a_reset_that_nobody_made_has_no_time() {
+    for kind in [ResetKind::Link, ResetKind::Software] {
+        let mut tester = Idle(SimTester::new(&[VIRTUAL; 2], device(730, 300)));
+        let result = measure_by(&config(), &mut tester, kind);
+        let why = result.not_measured.as_deref().expect("a reason");
+        assert!(why.contains("was not made"), "{why}");
+        assert_eq!((result.mean_by_loss, result.mean_by_timestamps), (None, None));
+        assert_eq!(result.outcome().figures.iter().find_map(|figure| figure.value), None);
+    }
 }
 
 #[test]
