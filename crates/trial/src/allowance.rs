@@ -27,6 +27,8 @@ pub struct Allowance {
     /// The same of the mean direction. Where directions share the tokens, the limit of an even load: above it they
     /// may have unequal shares.
     pub even_fps: (f64, f64),
+    /// The same of all directions together.
+    pub all_fps: (f64, f64),
     /// Frames that came out before it beyond that rate, and did not have to wait for it in a queue: of the direction
     /// that had the most.
     pub frames: f64,
@@ -50,6 +52,7 @@ pub fn allowance(result: &TrialResult) -> Option<Allowance> {
     Some(Allowance {
         steady_fps: least,
         even_fps: (together.steady_fps.0 * shares, together.steady_fps.1 * shares),
+        all_fps: together.steady_fps,
         frames: apart.iter().map(|it| it.frames).fold(together.frames * shares, f64::max),
         with_queue_frames: apart
             .iter()

@@ -91,7 +91,7 @@ pub struct VersusTrial {
     pub offered_frames: u64,
     /// Frames among them that did not come back.
     pub lost_frames: u64,
-    /// Frames that arrived over the time from the first arrival to the last, a second.
+    /// Frames that arrived over the time from the first arrival to the last, a second; without the device's tokens.
     pub rate_fps: f64,
     /// Median latency, in nanoseconds; `None` where none was measured.
     pub latency_p50_ns: Option<f64>,

@@ -5,7 +5,7 @@ use super::run::Running;
 use super::{Metric, Side};
 use crate::RunError;
 use crate::traffic::TrialShape;
-use trial::{InvalidReason, Schedule, StreamReceived, TrialResult};
+use trial::{InvalidReason, Schedule, StreamReceived, TrialResult, allowance};
 use units::{Duration, FrameRate};
 use wire::signature::{Key, RunKey};
 
@@ -13,6 +13,8 @@ use wire::signature::{Key, RunKey};
 const ATTEMPTS: u32 = 4;
 /// A device is saturated where it loses at least this share of what is offered.
 const SATURATED_LOSS: f64 = 0.02;
+/// Fewer tokens than this share of what came out are within the error of a comparison.
+const TOKENS_AT_LEAST: f64 = 0.001;
 /// Why a trial is no flood.
 pub(super) const UNSATURATED: &str = "the device was not saturated";
 
@@ -127,7 +129,7 @@ impl Running<'_, '_> {
             offered: result.offered_rate(),
             offered_frames: result.offered_frames(),
             lost_frames: result.lost_frames(),
-            rate_fps: busy_rate(&result),
+            rate_fps: carried_rate(&result),
             latency_p50_ns: latency(&result, 50.0),
             latency_p99_ns: latency(&result, 99.0),
             cost_ns: used.and_then(|used| cost(&result, used)),
@@ -144,7 +146,7 @@ pub(super) fn is_saturated_at(carried_fps: f64, offered_fps: f64) -> bool {
 }
 
 fn is_saturated(result: &TrialResult) -> bool {
-    is_saturated_at(busy_rate(result), result.offered_rate().fps())
+    is_saturated_at(carried_rate(result), result.offered_rate().fps())
 }
 
 /// In nanoseconds; `None` where none was measured.
@@ -157,6 +159,15 @@ fn latency(result: &TrialResult, percent: f64) -> Option<f64> {
 fn cost(result: &TrialResult, used: Duration) -> Option<f64> {
     let cost = used.as_ns_f64() / result.forwarded_frames().max(1) as f64;
     (cost > 0.0).then_some(cost)
+}
+
+/// What a device carries, in frames a second. Tokens let frames pass beyond that: where a trial with loss shows some, the
+/// rate is what came out from the first loss on.
+fn carried_rate(result: &TrialResult) -> f64 {
+    let busy = busy_rate(result);
+    let beyond = allowance(result)
+        .filter(|shown| shown.frames > TOKENS_AT_LEAST * result.forwarded_frames() as f64);
+    beyond.map_or(busy, |shown| busy.min((shown.all_fps.0 + shown.all_fps.1) / 2.0))
 }
 
 /// Frames over the time from the first arrival to the last, over all receiving ports, in frames a

@@ -2,6 +2,7 @@
 //! shared machine: a rate that drifts, trials that scatter, and some that are badly disturbed.
 
 mod fast;
+mod tokens;
 
 use method::versus::{Criterion, Met, Metric, Pair, Side, Versus, VersusConfig, VersusResult};
 use method::{
