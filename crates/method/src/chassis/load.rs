@@ -120,7 +120,7 @@ pub struct Throughput {
     pub load_percent: Option<f64>,
     /// The same as a rate.
     pub rate: Option<FrameRate>,
-    /// The lowest load that failed, in percent.
+    /// The lowest load that failed, in percent; the lowest that could not be tried where none failed.
     pub upper_percent: Option<f64>,
     /// The trial that decided it.
     pub point: Option<LoadPoint>,
@@ -542,7 +542,8 @@ impl<'l> Search<'l> {
             finding,
             load_percent: bounds.lower.map(percent),
             rate: bounds.lower.map(|load| self.loads.rate_of(percent(load))),
-            upper_percent: bounds.upper.map(|(load, _)| percent(load)),
+            // A load that the tester could not try bounds nothing, where the device failed another.
+            upper_percent: bounds.failed.or(bounds.upper.map(|(load, _)| load)).map(percent),
             point,
             lossy_at_rate: bounds.lower.and_then(|load| self.at.get(&load).copied()),
             trials: self.trials,

@@ -1,13 +1,14 @@
 //! Patterns, congestion control and forward pressure.
 
-use super::bed::{SWITCH, config, record, run, run_with, sizes};
-use method::Finding;
+use super::bed::{SWITCH, config, record, run, run_behind, run_with, sizes};
 use method::chassis::ChassisTest;
 use method::rfc2889::{
     CongestionResult, CongestionVerdict, ForwardPressureResult, GapOutcome, MeshResult,
 };
+use method::{Finding, SearchPolicy};
 use traffic::modifier::sub_seed;
-use units::{FrameSize, LineRate};
+use trial::{InvalidReason, Tester, TesterDescription, TesterError, Trial, TrialResult, Validity};
+use units::{Duration, FrameSize, LineRate};
 
 fn mesh(toml: &str, test: ChassisTest) -> MeshResult {
     record(&run(toml, test))
@@ -257,4 +258,48 @@ fn bursts_need_room() {
     let (results, _) = run_with(&toml, config);
     let bursty: MeshResult = record(&results[0]);
     assert!(matches!(bursty.throughput.finding, Finding::NothingPassed { .. }), "{bursty:?}");
+}
+
+/// A tester that falls short where it should offer from 30 to 60 % of 100 Mb/s, and nowhere else.
+struct ShortBetween<T>(T);
+
+impl<T: Tester> Tester for ShortBetween<T> {
+    fn describe(&self) -> &TesterDescription {
+        self.0.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let mut result = self.0.run(trial)?;
+        let Some(sent) = result.sent.first() else { return Ok(result) };
+        let (port, intended) = (sent.report.port, sent.intended_rate);
+        if (0.3..0.6).contains(&(intended.fps() / 148_809.5)) && result.is_valid() {
+            let (offered, unsent_frames) = (intended.scaled(0.99), 0);
+            let reason = InvalidReason::Shortfall { port, intended, offered, unsent_frames };
+            result.validity = Validity::Invalid(vec![reason]);
+        }
+        Ok(result)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.0.pause(span)
+    }
+}
+
+/// What the tester could not try says nothing of the device: the upper bound is a load that lost frames.
+#[test]
+fn an_interval_ends_at_a_load_that_lost_frames() {
+    // 80 % of four ports.
+    let limit = 476_190;
+    let toml = format!(
+        "ports = 4\n{SWITCH}[output]\nframes = 8\n[impair]\npolice-frames-per-second = {limit}\n\
+         police-burst-frames = 8\n"
+    );
+    for policy in [SearchPolicy::Bisect, SearchPolicy::Adaptive] {
+        let mut config = config(&[ChassisTest::FullyMeshed]);
+        (config.search.policy, config.frame_sizes) = (policy, sizes(&[64]));
+        let (mut results, _) = run_behind(&toml, config, ShortBetween);
+        let throughput = record::<MeshResult>(&results.remove(0)).throughput;
+        let bounds = (throughput.load_percent.unwrap(), throughput.upper_percent);
+        let is_open = matches!(throughput.finding, Finding::Between { .. });
+        assert!(is_open || policy == SearchPolicy::Adaptive, "it halves, and meets the gap");
+        assert!(bounds.0 <= 80.0 && bounds.1.unwrap() >= 79.0, "{policy:?}: {bounds:?}");
+    }
 }
