@@ -309,11 +309,25 @@ INLINE void note_arrival_time(struct account *a, u64 now)
 	a->last_ns = now;
 }
 
+/* Where the bit of a frame is: src/xdp/seen.rs states the same. */
+INLINE u64 seen_bit(const struct expected *e, u64 sequence)
+{
+	u32 queues_log2 = e->queues_log2 & 15;
+	u64 in_block, queue;
+
+	if (likely(!queues_log2))
+		return sequence;
+	in_block = sequence & ((LINE_BITS << queues_log2) - 1);
+	queue = in_block & ((1 << queues_log2) - 1);
+	return sequence - in_block + queue * LINE_BITS + (in_block >> queues_log2);
+}
+
 /* Whether the frame has not arrived before. */
 INLINE int is_new(const struct expected *e, u64 sequence)
 {
-	u64 bit = 1ULL << (sequence & 63);
-	u32 at = e->seen_first + (sequence >> 6);
+	u64 at_bit = seen_bit(e, sequence);
+	u64 bit = 1ULL << (at_bit & 63);
+	u32 at = e->seen_first + (at_bit >> 6);
 	u64 *word = bpf_map_lookup_elem(&seen, &at);
 	u64 before;
 

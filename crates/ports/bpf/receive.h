@@ -11,6 +11,8 @@
 #define JUMPS 4096
 /* A port sends by at most so many queues. */
 #define SEND_QUEUES 16
+/* Bits of a line of the cache. */
+#define LINE_BITS 512
 /* So many trials back a frame of an earlier trial is known as such. */
 #define EARLIER_TRIALS 4
 
@@ -56,6 +58,9 @@ struct expected {
 	u64 tagged_first;
 	/* trial::ByQueues; `send_queues` is 0 where one queue sends it all. */
 	u64 send_queues;
+	/* Bits of frames that leave by different queues are apart in `seen`, by lines of so many queues (a power of
+	 * two, of which this is the logarithm): each is written by the processor of its own. */
+	u64 queues_log2;
 	u64 first_slot;
 	u64 period;
 };

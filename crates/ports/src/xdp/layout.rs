@@ -24,7 +24,7 @@ macro_rules! shared {
 
 shared! {
     Time = 16, SegmentEntry = 88, InsertionEntry = 64, StreamEntry = 24, TransmitState = TRANSMIT_STATE,
-    HistogramEntry = HISTOGRAM, ReceiveControl = 152, Expected = 96, FingerprintEntry = 16,
+    HistogramEntry = HISTOGRAM, ReceiveControl = 152, Expected = 104, FingerprintEntry = 16,
     Jump = 16, Account = ACCOUNT, Stray = 56, TaggedEntry = 16, QueueAccount = 80, CaptureState = 24,
 }
 // SAFETY: a plain number of eight bytes.
@@ -301,6 +301,7 @@ pub(super) struct Expected {
     pub tagged_first: u64,
     /// Queues that send it; 0 where one does.
     pub send_queues: u64,
+    pub queues_log2: u64,
     pub first_slot: u64,
     pub period: u64,
 }

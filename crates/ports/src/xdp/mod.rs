@@ -23,6 +23,8 @@ mod queues;
 #[cfg(xdp_programs)]
 mod receive;
 #[cfg(xdp_programs)]
+mod seen;
+#[cfg(xdp_programs)]
 mod shared;
 #[cfg(xdp_programs)]
 mod transmit;

@@ -8,6 +8,7 @@ use super::layout::{
 };
 use super::prepared::{tag_blocks, targets};
 use super::program::{Object, Size, Spare, failed, receive_object};
+use super::seen;
 use super::shared::SharedArray;
 use crate::clock::{self, TICK};
 use crate::{CaptureWish, Captured, Interface, ReceiveHalf, TrialSignals};
@@ -405,7 +406,8 @@ impl Accounts {
     /// The words that hold the bits of a stream's frames, those that were not sent among them.
     fn seen_of(&self, stream: &ExpectedStream, expected: &Expected) -> Vec<u64> {
         let (first, words) = (expected.seen_first as usize, seen_words(stream));
-        self.seen.words()[first..first + words].iter().map(|word| word.load(Relaxed)).collect()
+        let words = self.seen.words()[first..first + words].iter();
+        seen::in_order(words.map(|word| word.load(Relaxed)).collect(), seen::queues_log2(stream))
     }
 
     /// In the order in which each queue saw them.
@@ -489,7 +491,10 @@ fn longest_bytes(plan: &ReceivePlan) -> usize {
 
 /// One bit a frame.
 fn seen_words(stream: &ExpectedStream) -> usize {
-    if stream.is_stray() { 0 } else { stream.frames_max.div_ceil(64) as usize }
+    match stream.is_stray() {
+        true => 0,
+        false => seen::words(stream.frames_max, seen::queues_log2(stream)),
+    }
 }
 
 fn expected_entries(streams: &[ExpectedStream]) -> Vec<Expected> {
@@ -509,6 +514,7 @@ fn expected_entries(streams: &[ExpectedStream]) -> Vec<Expected> {
             tag_count: tagging.map_or(0, |tagging| tagging.count),
             tagged_first: tagged,
             send_queues: stream.by_queues.map_or(0, |by| by.queues.into()),
+            queues_log2: seen::queues_log2(stream).into(),
             first_slot: stream.by_queues.map_or(0, |by| by.first_slot),
             period: stream.by_queues.map_or(1, |by| by.period.max(1)),
         };
