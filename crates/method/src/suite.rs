@@ -12,7 +12,7 @@ use own::Own;
 pub(crate) use repeats::told_of;
 
 use crate::bench::Bench;
-use crate::chassis::{GroupsKnown, TestSetup};
+use crate::chassis::{TablesKnown, TestSetup};
 use crate::clauses::annex;
 use crate::config::Round;
 use crate::consistency::{Place, Told};
@@ -238,8 +238,8 @@ pub(crate) struct Run<'s> {
     /// Every frame size of the run, though this part of it may make some only.
     sizes: Vec<SizePattern>,
     invalid_tests: Vec<String>,
-    /// What tests found out of the groups of the device.
-    groups: GroupsKnown,
+    /// What tests found out of the tables of the device.
+    tables: TablesKnown,
     /// What each test still to come will take.
     outlook: Outlook,
     /// What the tests came to.
@@ -274,7 +274,7 @@ impl<'s> Run<'s> {
             description,
             sizes,
             invalid_tests: vec![],
-            groups: GroupsKnown::default(),
+            tables: TablesKnown::default(),
             outlook: Outlook::default(),
             told: vec![],
             lane: 0,
@@ -474,7 +474,7 @@ impl Run<'_> {
         let place = Place { lane: self.lane, item: *number, test };
         self.begin(bench, (test, Some(place)), traffic)?;
         let of_tester = own.known.as_ref().and_then(|own| own.of_size(&traffic.frame_size()));
-        let found = (known, &self.groups);
+        let found = (known, &self.tables);
         let rack = TestSetup::new(&self.suite.config, traffic, &self.description, of_tester, found);
         let name = name(test, traffic);
         let outcomes = match rack {

@@ -22,7 +22,7 @@ pub(crate) use layout::percent;
 pub use load::{LoadPoint, Throughput};
 pub(crate) use load::{Loads, highest_load, highest_load_of, point_at, shortfall_words};
 pub(crate) use test_setup::Draft;
-pub(crate) use test_setup::GroupsKnown;
+pub(crate) use test_setup::TablesKnown;
 pub use test_setup::TestSetup;
 
 use crate::Modifier;

@@ -40,17 +40,19 @@ pub struct TestSetup<'a> {
     pub(crate) tester: Option<Ceiling>,
     /// What tests before found out with frames of this size.
     pub(crate) known: &'a Known,
-    /// What tests before found out of groups.
-    pub(crate) groups: &'a GroupsKnown,
+    /// What tests before found out of the device's tables.
+    pub(crate) tables: &'a TablesKnown,
 }
 
-/// What tests find out of the device's groups that tests after them want to know.
+/// What tests find out of the device's tables that tests after them want to know.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GroupsKnown {
+pub(crate) struct TablesKnown {
     /// The most multicast groups that the device forwards.
-    pub capacity: Cell<Option<u64>>,
+    pub groups: Cell<Option<u64>>,
     /// Groups that were used so that no test should use them again.
-    pub used: Cell<u64>,
+    pub groups_used: Cell<u64>,
+    /// The most Ethernet addresses that it learns.
+    pub addresses: Cell<Option<u64>>,
 }
 
 /// What a port is to send: streams in turn, by a schedule.
@@ -86,7 +88,7 @@ impl<'a> TestSetup<'a> {
         traffic: &'a Traffic,
         description: &'a TesterDescription,
         self_test: Option<&SelfTestSize>,
-        (known, groups): (&'a Known, &'a GroupsKnown),
+        (known, tables): (&'a Known, &'a TablesKnown),
     ) -> Result<Self, String> {
         let (chassis, size) = (traffic.topology(), traffic.size().smallest());
         let ports = chassis.ports.len();
@@ -99,7 +101,7 @@ impl<'a> TestSetup<'a> {
             ports,
             tester: None,
             known,
-            groups,
+            tables,
         };
         let own = self_test.map(|own| ceiling_of(rack.theoretical_max(), own)).transpose()?;
         Ok(TestSetup { tester: own.map(|(ceiling, _)| ceiling), ..rack })

@@ -182,7 +182,7 @@ impl AddressResult {
              Tport sends a frame to each; the table holds Tport's own address besides",
             self.ageing.as_secs_f64()
         ));
-        self.trials.iter().fold(layout, |layout, trial| {
+        let layout = self.trials.iter().fold(layout, |layout, trial| {
             layout.row([
                 Cell::Count(trial.addresses),
                 Cell::Fps(trial.learning_rate),
@@ -197,7 +197,8 @@ impl AddressResult {
                     None => "invalid".into(),
                 },
             ])
-        })
+        });
+        layout.noted(self.ended.as_ref().map(|why| format!("ended early: {why}")))
     }
 
     fn found_in_words(&self) -> String {

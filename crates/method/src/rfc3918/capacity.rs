@@ -93,7 +93,7 @@ pub fn capacity(
     }
     let found = (low > 0 && search.invalid.is_empty()).then_some(low);
     if high.is_some() {
-        rack.groups.capacity.set(found);
+        rack.tables.groups.set(found);
     }
     Ok(GroupCapacityResult {
         conditions: rack.conditions(test),

@@ -180,7 +180,7 @@ fn trial(
     let with = if plan.others.is_empty() { "" } else { ", burdened" };
     let label =
         format!("{}, {} bytes:{method} at {load_percent:.4} %{with}", stage.test, rack.size);
-    let used = &rack.groups.used;
+    let used = &rack.tables.groups_used;
     let ran = rack.run_with(bench, stage.test, &label, rate, rack.waits(), &|draft| {
         let group = FIRST_FRESH_GROUP + used.get();
         used.set(used.get() + 1);

@@ -43,7 +43,7 @@ pub fn scaled_groups(
     let config = &rack.config.chassis.multicast;
     let stage = GroupMembership::new(rack, test)?;
     let duration = Duration::from_secs_f64(rack.config.trial.duration_s);
-    let capacity = rack.groups.capacity.get();
+    let capacity = rack.tables.groups.get();
     let most = config.matrix_max.min(capacity.unwrap_or(u64::MAX));
     let (mut rows, mut invalid) = (vec![], vec![]);
     for groups in (config.matrix_initial..=most).step_by(config.matrix_step as usize) {

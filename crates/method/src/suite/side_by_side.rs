@@ -81,9 +81,11 @@ impl Run<'_> {
                 let invalid = lanes.iter_mut().flat_map(|lane| lane.run.invalid_tests.drain(..));
                 self.invalid_tests.extend(invalid);
                 ended?;
-                // One size finds out how many groups the device has room for, and all want to know.
-                let capacity = lanes.iter().find_map(|lane| lane.run.groups.capacity.get());
-                lanes.iter().for_each(|lane| lane.run.groups.capacity.set(capacity));
+                // One size finds out what the device has room for, and all want to know.
+                let groups = lanes.iter().find_map(|lane| lane.run.tables.groups.get());
+                lanes.iter().for_each(|lane| lane.run.tables.groups.set(groups));
+                let addresses = lanes.iter().find_map(|lane| lane.run.tables.addresses.get());
+                lanes.iter().for_each(|lane| lane.run.tables.addresses.set(addresses));
             }
         }
         self.check_lanes(lanes, threads, told)

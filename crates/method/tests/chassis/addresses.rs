@@ -1,11 +1,12 @@
 //! Address caching capacity and learning rate, to the address and within the stated resolution.
 
-use super::bed::{SWITCH, config, only, record, run_with, sizes};
+use super::bed::{SWITCH, config, only, record, run_behind, run_with, sizes};
 use method::chassis::ChassisTest;
 use method::rfc2889::{AddressResult, MeshResult};
 use method::{Event, Finding, SuiteConfig, TestKind};
 use traffic::modifier::sub_seed;
-use units::FrameRate;
+use trial::{InvalidReason, Tester, TesterDescription, TesterError, Trial, TrialResult, Validity};
+use units::{Duration, FrameRate};
 
 fn addresses(toml: &str, config: SuiteConfig) -> AddressResult {
     only(&run_with(toml, config).0)
@@ -112,6 +113,82 @@ fn a_hash_has_less_room_than_places() {
         format!("ports = 3\n{SWITCH}[learning]\nbuckets = 64\nplaces = 4\nageing = \"60s\"\n");
     let found = addresses(&toml, caching(1_000)).found.unwrap();
     assert!((4..255).contains(&found), "{found}");
+}
+
+/// A switch that learns any number and loses each so manieth frame: what is not learned since its frame was lost is
+/// flooded, and what is lost is lost. None of it is a full table; what passed before stands as a bound.
+#[test]
+fn loss_is_no_full_table() {
+    for every in [37, 150, 500, 777] {
+        let toml = format!("ports = 3\n{SWITCH}[impair]\ndrop-every = {every}\n");
+        let result = addresses(&toml, caching(5_000));
+        assert_eq!(result.failed, None, "{every}: {result:?}");
+        match result.found {
+            Some(found) => {
+                assert!(result.at_least && result.invalid.is_empty(), "{every}: {found}");
+                assert!(result.ended.is_some_and(|why| why.contains("full table")), "{every}");
+            }
+            None => assert!(result.invalid[0].contains("full table"), "{every}: {result:?}"),
+        }
+    }
+}
+
+/// What is taught in the test of the rate has room in the table that the test before has found.
+#[test]
+fn the_learning_rate_is_that_of_addresses_that_the_device_can_hold() {
+    let mut both = config(&[ChassisTest::AddressCaching, ChassisTest::AddressLearning]);
+    both.chassis.addresses = caching(5_000).chassis.addresses;
+    both.chassis.addresses.rate_addresses = 1_000;
+    let toml = format!("ports = 3\n{SWITCH}[learning]\nentries = 100\nageing = \"60s\"\n");
+    let (results, _) = run_with(&toml, both);
+    let rate: AddressResult = record(&results[1]);
+    assert!(rate.trials.iter().all(|trial| trial.addresses == 99), "{:?}", rate.trials);
+    assert!(rate.at_least, "it learns as fast as frames come: {:?}", rate.found);
+}
+
+/// A tester that is 0.5 % slow in every trial from the tenth on, and one that is half as slow again as it should be.
+struct Slow<T> {
+    tester: T,
+    trials: u32,
+    share: f64,
+}
+
+impl<T: Tester> Tester for Slow<T> {
+    fn describe(&self) -> &TesterDescription {
+        self.tester.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let mut result = self.tester.run(trial)?;
+        self.trials += 1;
+        if self.trials >= 10 {
+            let sent = &result.sent[0];
+            let reason = InvalidReason::Shortfall {
+                port: sent.report.port,
+                intended: sent.intended_rate,
+                offered: sent.intended_rate.scaled(self.share),
+                unsent_frames: 0,
+            };
+            result.validity = Validity::Invalid(vec![reason]);
+        }
+        Ok(result)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.tester.pause(span)
+    }
+}
+
+#[test]
+fn a_pace_that_is_a_little_slower_takes_nothing_back() {
+    let toml = format!("ports = 3\n{SWITCH}[learning]\nentries = 1024\nageing = \"60s\"\n");
+    let found = |share| {
+        let slow = |tester| Slow { tester, trials: 0, share };
+        only::<AddressResult>(&run_behind(&toml, caching(5_000), slow).0)
+    };
+    assert_eq!((found(0.995).found, found(0.995).failed), (Some(1_023), Some(1_024)));
+    let slower = found(0.66);
+    let (low, high) = (slower.found.unwrap(), slower.failed.unwrap());
+    assert!(low <= 1_023 && high >= 1_024 && slower.invalid.is_empty(), "{low} {high}");
+    assert!(slower.ended.is_some());
 }
 
 #[test]
