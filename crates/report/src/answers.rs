@@ -313,6 +313,38 @@ mod tests {
         assert_eq!([span(999_600.0), span(9_996.0)], ["1.00 ms", "10.0 us"]);
     }
 
+    /// The tester could not offer 100 %; at 90 % a frame in a thousand was lost.
+    #[test]
+    fn a_loss_in_brief_is_that_of_the_highest_load_that_has_one() {
+        let unit = method::outcome::Unit::Percent;
+        let conditions = method::TestConditions {
+            frame_size: "64".into(),
+            mean_frame_size_bytes: 64.0,
+            direction: None,
+            modifier: None,
+            traffic: String::new(),
+            filters: String::new(),
+            line_rate: units::LineRate::from_gbps(1),
+            line_rate_is_physical: false,
+            theoretical_max: units::FrameRate::from_fps(1_488_095),
+            tester_max: None,
+            deviations: vec![],
+            clauses: vec![],
+            in_words: String::new(),
+        };
+        let why = Some("offered load fell short".to_owned());
+        let none = Figure::missing("loss at 100 % of the maximum", unit, why);
+        let some = Figure::single("loss at 90 % of the maximum", unit, 0.1);
+        let figures = vec![none.called(FigureName::Loss), some.called(FigureName::Loss)];
+        let brief = |figures| {
+            let conditions = conditions.clone();
+            let outcome = Outcome::new(TestKind::FrameLoss, conditions, figures, &[]);
+            sentences(&[&outcome]).remove(0)
+        };
+        assert!(brief(figures.clone()).ends_with("0.10 % (loss at 90 % of the maximum)"));
+        assert!(brief(figures[..1].to_vec()).ends_with("no result: offered load fell short"));
+    }
+
     #[test]
     fn a_latency_between_two_hosts_is_an_interval_in_brief() {
         let basis = method::outcome::Basis::Clocks;

@@ -43,6 +43,9 @@ pub struct Facts {
     pub definition: Option<String>,
     /// Whether loads are shares of the medium's maximum.
     pub of_medium: Option<bool>,
+    /// By which share of the load intended the tester offered less, at most, in trials that count; `None` where it did
+    /// not matter in any.
+    pub offered_short: Option<f64>,
     /// Whether bursts had the medium's minimum gap.
     pub minimum_gap: Option<bool>,
     /// Throughput of the same size, in frames a second.

@@ -260,7 +260,7 @@ pub(super) static CLAUSES: &[Clause] = &[
         Level::Default,
         "The load offered is the one intended, within 0.1 %.",
         is_of_rfc,
-        Rule::Trial(shortfall),
+        Rule::Of(shortfall),
     ),
     clause(
         "10",

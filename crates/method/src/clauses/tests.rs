@@ -379,6 +379,7 @@ const CHANGES: &[Change] = &[
     ("rfc2544", "latency", |c| c.config.latency.tags = 100, "tagged frames 100"),
     ("rfc2544", "latency", |c| c.config.trial.limits.shortfall = 0.1, "(RFC 2544 section 26)"),
     ("rfc2544", "loss", |c| c.config.frame_loss.step_percent = 20.0, "steps of 20 %"),
+    ("rfc2544", "loss", |c| c.facts.offered_short = Some(0.04), "load offered up to 4 % below"),
     ("rfc2544", "back-to-back", |c| c.config.back_to_back.repetitions = 1, "repetitions 1 instead"),
     ("rfc2544", "back-to-back", |c| c.facts.frame_bytes = None, "mixed sizes"),
     ("rfc2544", "back-to-back", |c| c.facts.throughput_fps = None, "no throughput"),

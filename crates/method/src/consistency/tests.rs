@@ -100,6 +100,7 @@ fn frame_loss(lossless_fps: u64) -> Outcome {
         loss_percent: 0.0,
         pairs: vec![],
         invalid: vec![],
+        not_offered: false,
     };
     let result = crate::rfc2544::FrameLossResult {
         conditions: recorded_conditions(),

@@ -1,6 +1,6 @@
 //! Frame loss rate over the offered load (RFC 2544 section 26.3).
 
-use crate::bench::{Bench, Ran, Request, is_short};
+use crate::bench::{Bench, Ran, Request, by_offer, is_short};
 use crate::ipv6_traffic::HOP_BY_HOP_LOADS_PERCENT;
 use crate::outcome::PairCount;
 use crate::reach::{STEPS_MAX, answered, below};
@@ -8,6 +8,7 @@ use crate::residence::is_silent;
 use crate::subject::Subject;
 use crate::{Conditions, RunError, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
+use trial::InvalidReason;
 use units::{Duration, FrameRate};
 
 /// The result for one frame size.
@@ -64,6 +65,9 @@ pub struct LossPoint {
     pub pairs: Vec<PairCount>,
     /// Why the point does not count; empty where it does.
     pub invalid: Vec<String>,
+    /// Whether it does not count because the tester could not offer the load, and for no other reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_offered: bool,
 }
 
 /// Goes down from 100 % in equal steps until two successive trials lose nothing. Hop-by-hop options
@@ -120,8 +124,8 @@ fn loads(step_percent: f64) -> impl Iterator<Item = f64> {
     (0..).map(load).take_while(|percent| *percent > 1e-9)
 }
 
-/// The first trial repeated at less, as long as the tester offers less than the maximum without having been
-/// held up: 100 % is a load that can be offered, for as long as a trial lasts, to this device.
+/// The first trial repeated at less, as long as the tester offers less than the maximum: without having been held up,
+/// or by more than a tenth each time. 100 % is a load that can be offered, for as long as a trial lasts, to this device.
 fn at_what_can_be_offered<'a>(
     bench: &mut Bench<'_>,
     mut subject: Subject<'a>,
@@ -129,7 +133,7 @@ fn at_what_can_be_offered<'a>(
 ) -> Result<(Subject<'a>, Ran), RunError> {
     for _step in 0..STEPS_MAX {
         match ran.result.slowest_sent_rate() {
-            Some(reached) if ran.verdict == Verdict::Failed => {
+            Some(reached) if ran.verdict == Verdict::Failed || could_not_offer(&ran) => {
                 subject = subject.with_ceiling(below(reached.min(subject.ceiling.rate)));
                 ran = measure(bench, &subject, 100.0)?;
             }
@@ -139,16 +143,30 @@ fn at_what_can_be_offered<'a>(
     Ok((subject, ran))
 }
 
+/// A trial that the tester falls short in however often it is repeated, beside busy programs, is made once more and
+/// counted by what it offers: most fall short by some hundredths then, and no load would have a loss.
 fn measure(bench: &mut Bench<'_>, subject: &Subject<'_>, percent: f64) -> Result<Ran, RunError> {
     let rate = load(subject, percent);
     let duration = Duration::from_secs_f64(subject.config.trial.duration_s);
     let size = subject.size_in_words();
     let label = format!("{}, {size}: {percent:.1} %, {rate:.1}", TestKind::FrameLoss);
-    let request = subject.request(TestKind::FrameLoss, label, rate, duration);
-    if percent < 100.0 {
-        return bench.run(request);
+    let request = || {
+        let request = subject.request(TestKind::FrameLoss, label.clone(), rate, duration);
+        if percent < 100.0 { request } else { Request { judge: &answered, ..request } }
+    };
+    let ran = bench.run(request())?;
+    if !could_not_offer(&ran) {
+        return Ok(ran);
     }
-    bench.run(Request { judge: &answered, ..request })
+    let again = bench.run_changed(request(), &|trial| Ok(by_offer(trial)))?;
+    Ok(Ran { invalid_attempts: again.invalid_attempts + ran.invalid_attempts, ..again })
+}
+
+/// Whether a trial decides nothing because the tester offered less than was asked for, and for no other reason.
+fn could_not_offer(ran: &Ran) -> bool {
+    let reasons = ran.result.invalid_reasons();
+    let is_short = |reason: &InvalidReason| matches!(reason, InvalidReason::Shortfall { .. });
+    ran.verdict == Verdict::Invalid && !reasons.is_empty() && reasons.iter().all(is_short)
 }
 
 fn point(subject: &Subject<'_>, percent: f64, ran: &Ran) -> LossPoint {
@@ -169,6 +187,7 @@ fn point(subject: &Subject<'_>, percent: f64, ran: &Ran) -> LossPoint {
             false => PairCount::all_of(&ran.result),
         },
         invalid: ran.invalid_reasons(),
+        not_offered: could_not_offer(ran),
     }
 }
 
@@ -195,6 +214,27 @@ fn load(subject: &Subject<'_>, percent: f64) -> FrameRate {
     if percent == 100.0 { maximum } else { maximum.scaled(percent / 100.0) }
 }
 
+impl LossPoint {
+    /// By which share of the intended load the tester offered less, where the point counts and that matters.
+    pub(crate) fn short_by(&self) -> Option<f64> {
+        let counts = self.invalid.is_empty() && is_short(self.intended, self.offered);
+        counts.then(|| 1.0 - self.offered.fps() / self.intended.fps())
+    }
+}
+
+/// A tester that stands still now and then sends at the intended rate in between, a slow one at the rate offered.
+fn offered_short(points: &[LossPoint]) -> Option<String> {
+    let short: Vec<f64> = points.iter().filter_map(LossPoint::short_by).collect();
+    let most = short.iter().copied().fold(0.0, f64::max) * 100.0;
+    (!short.is_empty()).then(|| {
+        format!(
+            "{} loads were offered short of what was intended, by up to {most:.1} %: each loss is that of a load \
+             between the one offered and the one intended",
+            short.len()
+        )
+    })
+}
+
 fn notes(subject: &Subject<'_>, points: &[LossPoint], ended: bool) -> Vec<String> {
     let mut notes = vec![];
     if subject.ceiling.of == MaximumOf::Tester {
@@ -204,20 +244,15 @@ fn notes(subject: &Subject<'_>, points: &[LossPoint], ended: bool) -> Vec<String
             subject.theoretical_max()
         ));
     }
-    let invalid = points.iter().filter(|point| !point.invalid.is_empty()).count();
+    let is_invalid = |point: &&LossPoint| !point.invalid.is_empty() && !point.not_offered;
+    let invalid = points.iter().filter(is_invalid).count();
     if invalid > 0 {
         notes.push(format!(
             "{invalid} loads could not be measured validly: they are no part of the curve"
         ));
     }
     notes.extend(points.iter().filter_map(LossPoint::worst_pair));
-    let is_short = |point: &&LossPoint| is_short(point.intended, point.offered);
-    let short = points.iter().filter(|point| point.invalid.is_empty()).filter(is_short).count();
-    if short > 0 {
-        notes.push(format!(
-            "{short} loads were offered short of what was intended: each loss is that at the load offered"
-        ));
-    }
+    notes.extend(offered_short(points));
     if subject.traffic.is_observation() {
         let what = "hop-by-hop options are no matter of throughput: observed at 50, 10 and 1 % of \
                     the maximum (RFC 5180 section 5.3)";

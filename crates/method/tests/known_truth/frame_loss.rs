@@ -6,7 +6,8 @@ use sim::{
     ClosedForm, EveryNth, Fate, Impaired, Law, Offered, Patch, QueueLimit, Response, SimTester,
     StoreAndForward, laws,
 };
-use units::LineRate;
+use trial::{Tester, TesterDescription, TesterError, Trial, TrialResult};
+use units::{Duration, LineRate};
 
 fn closed_form(law: impl Law) -> FrameLossResult {
     run(&config(), &mut ClosedForm::new(&[VIRTUAL; 2], law), frame_loss).0
@@ -111,4 +112,92 @@ fn a_tester_that_falls_short_lowers_the_maximum() {
     let percents: Vec<f64> = result.points.iter().map(|point| point.percent_of_maximum).collect();
     assert_eq!(percents, [100.0, 90.0], "two lossless ones are enough");
     assert!(result.points.iter().all(|point| point.invalid.is_empty()));
+}
+
+/// A tester whose sources other programs hold up: of each load that is asked for they offer this share.
+struct HeldUp<F> {
+    tester: SimTester<Impaired<Patch, EveryNth>>,
+    share: F,
+}
+
+impl<F: Fn(f64) -> f64> HeldUp<F> {
+    /// Before a device that drops one frame in a thousand, at any load.
+    fn new(share: F) -> Self {
+        let device = Impaired::new(Patch::default(), EveryNth::new(1_000, Fate::Drop));
+        HeldUp { tester: SimTester::new(&[VIRTUAL; 2], device), share }
+    }
+}
+
+impl<F: Fn(f64) -> f64 + Send> Tester for HeldUp<F> {
+    fn describe(&self) -> &TesterDescription {
+        self.tester.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let asked = trial.loads[0].schedule.mean_rate().fps();
+        let mut result = run_held_up(&mut self.tester, trial, &[(self.share)(asked)])?;
+        for sent in &mut result.sent {
+            // Seldom, and for long each time: held up, not too slow from frame to frame.
+            sent.report.slips.times = 20;
+            sent.report.slips.total = Duration::from_ms(20);
+        }
+        Ok(result)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.tester.pause(span)
+    }
+}
+
+/// Beside busy programs every trial falls short by some hundredths, whatever is asked for: the loss is known all the
+/// same, and the load that was offered stands beside it.
+#[test]
+fn a_tester_that_is_held_up_in_every_trial_states_each_loss_at_what_it_offered() {
+    let (result, _) = run(&config(), &mut HeldUp::new(|_| 0.96), frame_loss);
+    let loads: Vec<f64> = result.points.iter().map(|point| point.percent_of_maximum).collect();
+    assert_eq!(loads, [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0, 10.0]);
+    for point in &result.points {
+        assert!(point.invalid.is_empty(), "at {} %: {:?}", point.percent_of_maximum, point.invalid);
+        assert!((point.loss_percent - 0.1).abs() < 0.01, "{} %", point.loss_percent);
+        let offered = point.percent_of_maximum * 0.96;
+        assert!((point.percent_of_theoretical / offered - 1.0).abs() < 1e-3, "{point:?}");
+    }
+    let note = "10 loads were offered short of what was intended, by up to 4.0 %: each loss is that of a load \
+                between the one offered and the one intended";
+    assert!(result.notes.iter().any(|known| known == note), "{:?}", result.notes);
+    let departures = departures(&config(), &result.outcome());
+    assert!(departures.iter().any(|words| words.contains("4 % below")), "{departures:?}");
+}
+
+/// A tester that other programs leave 60 % of what it reached before: what it can offer is 100 %.
+#[test]
+fn a_tester_that_is_held_up_for_long_lowers_the_maximum() {
+    let at_most = 80_000.0;
+    let (result, _) =
+        run(&config(), &mut HeldUp::new(|asked| (at_most / asked).min(1.0)), frame_loss);
+    assert_eq!(result.maximum_of, MaximumOf::Tester, "the line's maximum is 148,810");
+    assert!((70_000.0..=at_most).contains(&result.maximum.fps()), "{}", result.maximum);
+    assert_eq!(result.points.len(), 10);
+    assert!(result.points.iter().all(|point| point.invalid.is_empty()), "{:?}", result.points);
+}
+
+/// Loads that the tester could not offer stand in the table as such, the others with their loss; the test is no failure.
+#[test]
+fn loads_that_could_not_be_offered_are_said_to_be() {
+    // From the second load on, at any above 60 % of the line.
+    let begun = std::sync::atomic::AtomicU32::new(0);
+    let share = |asked: f64| match begun.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+        0 => 1.0,
+        _ if asked > 0.61 * 148_810.0 => 0.7,
+        _ => 1.0,
+    };
+    let (result, _) = run(&config(), &mut HeldUp::new(share), frame_loss);
+    let not_offered = result.points.iter().filter(|point| point.not_offered);
+    let not_offered: Vec<f64> = not_offered.map(|point| point.percent_of_maximum).collect();
+    assert_eq!(not_offered, [90.0, 80.0, 70.0]);
+    let outcome = result.outcome();
+    assert!(outcome.invalid.is_empty(), "{:?}", outcome.invalid);
+    let cells: Vec<String> = outcome.layouts[0].rows.iter().map(|row| row[1].to_string()).collect();
+    assert_eq!(cells[1..5], ["0.10", "not offered", "not offered", "not offered"]);
+    let note = "the tester could not offer 90 %, 80 %, 70 %; at 90 %: ";
+    let notes = &outcome.layouts[0].notes;
+    assert!(notes.iter().any(|known| known.starts_with(note)), "{notes:?}");
 }

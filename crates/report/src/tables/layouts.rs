@@ -215,9 +215,15 @@ impl OutcomeTable {
     }
 }
 
-/// The figure that a test is about: the first that acceptance criteria know.
+/// The figure that a test is about: the first that acceptance criteria know. Of losses, each at its load, it is the
+/// first that is known.
 pub(crate) fn figure_of(outcome: &Outcome) -> Option<&Figure> {
-    outcome.figures.iter().find(|figure| figure.known_as.is_some())
+    let first = outcome.figures.iter().find(|figure| figure.known_as.is_some())?;
+    let mut losses = outcome.figures_of(FigureName::Loss);
+    match first.known_as == Some(FigureName::Loss) {
+        true => losses.find(|figure| figure.relation != Relation::Unknown).or(Some(first)),
+        false => Some(first),
+    }
 }
 
 /// `64 bytes`, or the name of a mix.

@@ -206,8 +206,16 @@ pub(super) fn final_trials(p: &Basis<'_>) -> Ruling {
 }
 
 /// Whatever the search: a load that the tester did not reach is no load of the test.
-pub(super) fn shortfall(trial: &TrialConfig) -> Ruling {
-    let (usual, limit) = (ValidityLimits::default().shortfall, trial.limits.shortfall);
+/// By what is allowed, and by what happened where a trial counts beyond that.
+pub(super) fn shortfall(of: &Basis<'_>) -> Ruling {
+    let (usual, limit) = (ValidityLimits::default().shortfall, of.config.trial.limits.shortfall);
+    let happened = of.facts.offered_short.unwrap_or(0.0);
+    if limit <= usual && happened > usual {
+        let (happened, usual) = (happened * 100.0, usual * 100.0);
+        return Ruling::departed(format!(
+            "load offered up to {happened:.0} % below the intended instead of {usual} %"
+        ));
+    }
     Ruling::met_if(limit <= usual, || {
         let (limit, usual) = (limit * 100.0, usual * 100.0);
         format!("offered load up to {limit} % below the intended instead of {usual} %")

@@ -16,9 +16,10 @@ impl FrameLossResult {
             false => super::invalid_of(self.points.iter().map(|point| &point.invalid)),
         };
         let of_medium = Some(self.maximum_of == MaximumOf::Medium);
+        let offered_short = self.points.iter().filter_map(LossPoint::short_by).reduce(f64::max);
         self.conditions
             .outcome(TestKind::FrameLoss, figures, &invalid)
-            .judged_by(Facts { of_medium, ..Facts::under(&self.conditions) })
+            .judged_by(Facts { of_medium, offered_short, ..Facts::under(&self.conditions) })
             .laid_out(self.layout())
             .detailed(self)
     }
@@ -39,10 +40,12 @@ impl FrameLossResult {
         let layout = self.points.iter().fold(layout, |layout, point| {
             let loss = match point.invalid.is_empty() {
                 true => Cell::Percent(point.loss_percent),
+                false if point.not_offered => "not offered".into(),
                 false => "invalid".into(),
             };
             layout.row([format!("{} %", point.percent_of_maximum).into(), loss])
         });
+        let layout = layout.noted(self.not_offered_loads());
         layout.noted(self.invalid_loads()).noted(self.notes.iter().cloned())
     }
 
@@ -71,16 +74,24 @@ impl FrameLossResult {
         series
     }
 
+    fn not_offered_loads(&self) -> Option<String> {
+        self.loads_without("the tester could not offer", |point| point.not_offered)
+    }
+
     fn invalid_loads(&self) -> Option<String> {
-        let invalid: Vec<&LossPoint> =
-            self.points.iter().filter(|point| !point.invalid.is_empty()).collect();
-        let first = invalid.first()?;
+        let is_invalid = |point: &LossPoint| !point.invalid.is_empty() && !point.not_offered;
+        self.loads_without("invalid at", is_invalid)
+    }
+
+    fn loads_without(&self, what: &str, is_one: fn(&LossPoint) -> bool) -> Option<String> {
+        let points: Vec<&LossPoint> = self.points.iter().filter(|point| is_one(point)).collect();
+        let first = points.first()?;
         let loads: Vec<String> =
-            invalid.iter().map(|point| format!("{} %", point.percent_of_maximum)).collect();
-        let others = if invalid.len() > 1 { " (the others: see every trial)" } else { "" };
+            points.iter().map(|point| format!("{} %", point.percent_of_maximum)).collect();
+        let others = if points.len() > 1 { " (the others: see every trial)" } else { "" };
         let (loads, at, reasons) =
             (loads.join(", "), first.percent_of_maximum, first.invalid.join("; "));
-        Some(format!("invalid at {loads}; at {at} %: {reasons}{others}"))
+        Some(format!("{what} {loads}; at {at} %: {reasons}{others}"))
     }
 }
 
