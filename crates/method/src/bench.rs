@@ -8,6 +8,7 @@ use crate::event::{
     Event, EventSink, SearchBounds, TestStarted, TrialRecord, TrialStarted, Verdict,
 };
 use crate::residence::Residence;
+use crate::taken::Taken;
 use crate::traffic::{Traffic, TrialShape};
 use crate::{Modifier, RunError, TestKind, modifiers};
 use trial::{DeviceSetup, InvalidReason, Tester, TesterError, Trial, TrialResult};
@@ -49,6 +50,8 @@ struct OfDevice {
     told_unanswered: bool,
     /// What is to pass before the next trial: what it has learned is to be forgotten by then.
     ageing: Duration,
+    /// What the last trials took of its tokens, if it has any.
+    taken: Taken,
 }
 
 impl Memory {
@@ -239,6 +242,12 @@ impl<'a> Bench<'a> {
         result
     }
 
+    /// How long a device that keeps up `rate`, of all ports together, needs from now on until it has the tokens again
+    /// that trials took.
+    pub(crate) fn until_restored(&self, rate: FrameRate) -> Duration {
+        self.memory.free_at.map_or(Duration::ZERO, |now| self.memory.device.taken.owed(rate, now))
+    }
+
     /// Lets time pass with nothing sent.
     pub(crate) fn pause(&mut self, span: Duration) -> Result<(), RunError> {
         self.memory.clock.spent += span;
@@ -350,6 +359,7 @@ impl<'a> Bench<'a> {
             format!("management queries: {sent} sent, {answered} answered")
         }));
         self.memory.device.residence.learn(&mut result);
+        self.memory.device.taken.add(&result);
         if let Some(patience) = self.memory.device.residence.wait_for_empty(&trial, &result) {
             self.pause(patience)?;
         }

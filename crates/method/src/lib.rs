@@ -93,6 +93,7 @@ mod stamps;
 mod subject;
 mod suite;
 mod sustained;
+mod taken;
 mod tokens;
 pub mod tolly;
 mod traffic;

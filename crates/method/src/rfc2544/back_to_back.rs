@@ -14,7 +14,7 @@ use crate::search::{
 };
 use crate::subject::{Ceiling, Subject};
 use crate::traffic::TrialShape;
-use crate::{Conditions, Finding, RunError, Spread, TestKind, Verdict};
+use crate::{Conditions, Finding, RateFound, RunError, Spread, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use trial::{Schedule, Segment, Waits};
@@ -111,7 +111,7 @@ pub fn back_to_back(
     let config = &subject.config.back_to_back;
     let mut result = BackToBackResult {
         conditions: subject.conditions(),
-        not_measured: not_applicable(subject, &throughput.throughput.finding),
+        not_measured: not_applicable(subject, &throughput.throughput),
         burst_rate: None,
         burst_rate_is_theoretical: false,
         throughput: None,
@@ -136,6 +136,7 @@ pub fn back_to_back(
     result.throughput = Some(rate);
     result.notes.extend(note.map(|note| format!("the correction uses a rate with loss: {note}")));
     let mut asked = *subject;
+    restore(bench, subject, rate)?;
     for step in 0..=STEPS_MAX {
         let Some(ceiling) = burst_reach(bench, &asked, TestKind::BackToBack, rate)? else {
             result.not_measured = Some(format!(
@@ -144,6 +145,7 @@ pub fn back_to_back(
             return Ok(result);
         };
         result.begin_at(ceiling);
+        restore(bench, subject, rate)?;
         let at = &subject.with_ceiling(ceiling);
         let Some(slower) = searches(bench, at, rate, &mut result, step < STEPS_MAX)? else {
             break;
@@ -158,6 +160,22 @@ pub fn back_to_back(
     conclude(&mut result, left_at, rate);
     Ok(result)
 }
+
+/// Gives the device time for the tokens that trials took: the first burst is to find as many as the last.
+fn restore(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    throughput: FrameRate,
+) -> Result<(), RunError> {
+    let of_all = throughput.scaled(subject.traffic.senders().len() as f64);
+    match bench.until_restored(of_all).min(RESTORED_MAX) {
+        Duration::ZERO => Ok(()),
+        missing => bench.pause(missing),
+    }
+}
+
+/// A device that carries next to nothing without loss may put out much more, and owes nothing.
+const RESTORED_MAX: Duration = Duration::from_secs(60);
 
 /// Search after search with bursts at the subject's ceiling. Where the tester does not send a burst of the lengths that
 /// [`burst_reach`] tried, it has become slower: the rate to try next, if `may_slow_down`.
@@ -225,18 +243,20 @@ impl BackToBackResult {
 }
 
 /// Why a size cannot be tested (RFC 9004 sections 3, 5 and 6.1).
-fn not_applicable(subject: &Subject<'_>, throughput: &Finding) -> Option<String> {
+fn not_applicable(subject: &Subject<'_>, throughput: &RateFound) -> Option<String> {
     if subject.traffic.size().period() > 1 {
         return Some("a mix of frame sizes must not be used (RFC 9004 section 3)".into());
     }
     let beyond = "no burst can be faster than the device forwards (RFC 9004 section 6.1)";
-    match throughput {
+    // Buffers and tokens may carry a load for so long.
+    let found_in = format!("in trials of {}", throughput.trial_duration);
+    match &throughput.finding {
         Finding::AtTheoreticalMaximum => {
-            Some(format!("the throughput is the medium's theoretical maximum: {beyond}"))
+            Some(format!("the throughput {found_in} is the medium's theoretical maximum: {beyond}"))
         }
-        Finding::AtLeast { why } => {
-            Some(format!("the throughput is at the limit of the tester ({why}): {beyond}"))
-        }
+        Finding::AtLeast { why } => Some(format!(
+            "the throughput {found_in} is at the limit of the tester ({why}): {beyond}"
+        )),
         _ => None,
     }
 }

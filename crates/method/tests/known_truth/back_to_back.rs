@@ -193,3 +193,45 @@ fn a_policer_is_not_waited_for_as_if_it_had_a_queue() {
     let waited = bursts.map(|trial| trial.result.drained_after.as_secs_f64()).fold(0.0, f64::max);
     assert!(waited < 1.0, "{waited} s");
 }
+
+/// A shaper passes a burst from its bucket and keeps the rest in its queue: the longest burst fills both, and what comes
+/// out meanwhile is at its rate (`tc qdisc tbf`).
+#[test]
+fn the_longest_burst_of_a_shaper_fills_its_bucket_and_its_queue() {
+    for (fps, bucket_frames, queue_frames) in [
+        (16_667.0, 8_333, 8_335),
+        (16_667.0, 8_333, 100),
+        (16_667.0, 100, 8_335),
+        (16_667.0, 100, 1_000),
+        (5_000.0, 500, 1_500),
+        (5_000.0, 1_500, 500),
+        (50_000.0, 2_000, 5_000),
+    ] {
+        let mut config = SuiteConfig::of(method::Profile::Quick);
+        config.frame_sizes = vec![super::bed::size(64)];
+        config.back_to_back.repetitions = 3;
+        let device = super::shapers::Shaper::new(fps, bucket_frames, queue_frames);
+        let mut tester = SimTester::new(&[super::bed::VIRTUAL; 2], device);
+        let (result, _) = run(&config, &mut tester, |bench, subject| both(bench, subject));
+        // While it leaves at 148,810 frames a second, tokens come.
+        let truth = f64::from(bucket_frames + queue_frames as u32) / (1.0 - fps / 148_809.5);
+        let case = format!("{fps} {bucket_frames} {queue_frames}, truth {truth}: {result:?}");
+        let frames = result.summary.as_ref().expect("measured").frames;
+        // To the resolution of the search, 2 % of a burst that it began with, and a frame in the bucket.
+        assert!(frames.min >= 0.97 * truth - 2.0, "{case}");
+        assert!(frames.max <= truth + 2.0, "{case}");
+    }
+}
+
+/// A bucket that carries the medium's rate for the length of every trial shows no limit: the reason says what is known.
+#[test]
+fn a_limit_that_no_trial_reached_is_told_by_the_length_of_trials() {
+    let mut config = SuiteConfig::of(method::Profile::Quick);
+    config.frame_sizes = vec![super::bed::size(512)];
+    let device = super::shapers::Shaper::new(16_667.0, 8_333, 8_335);
+    let mut tester = SimTester::new(&[super::bed::VIRTUAL; 2], device);
+    let (result, _) = run(&config, &mut tester, both);
+    let why = result.not_measured.expect("a reason");
+    // 23,496 frames/s in 0.4 s are 2,732 more than the limit: no frame was lost, and none had to wait.
+    assert!(why.contains("in trials of 400 ms"), "{why}");
+}
