@@ -107,7 +107,8 @@ pub struct Buffered {
     pub trial_duration: Duration,
     /// Frames that still stood in the device's queue when the last one left the tester.
     pub standing_queue_frames: f64,
-    /// Frames for which it needed no queue, since it had tokens for them.
+    /// Frames for which it needed no queue, since it had tokens for them: the most that a trial of the search let out
+    /// beyond the limit. The device may have tokens for more, which earlier trials had used up.
     #[serde(default)]
     pub token_frames: f64,
 }

@@ -44,6 +44,8 @@ struct Limit {
     most_frames: f64,
     /// The same with a queue's.
     with_queue_frames: f64,
+    /// In any trial beyond the limit, of each direction: no more than the device had tokens for.
+    let_out_frames: f64,
     trials: usize,
 }
 
@@ -148,12 +150,14 @@ fn limit(known: &Known, resolution: f64) -> Option<Limit> {
     let token_frames = [median(agreeing.iter().map(|it| it.frames))?, most + refilled];
     let agree = agreeing.len() as f64 >= AGREEING * all.len() as f64;
     let (fps, trials) = ((low.min(high), low.max(high)), agreeing.len());
+    let let_out = known.trials().filter_map(|result| let_out(result, fps.1)).fold(0.0, f64::max);
     (agree && high > 0.0).then_some(Limit {
         fps,
         medians_fps,
         token_frames,
         most_frames: most,
         with_queue_frames: with_queue,
+        let_out_frames: let_out,
         trials,
     })
 }
@@ -165,6 +169,16 @@ fn refilled(result: &TrialResult, limit_fps: f64) -> Option<f64> {
         Some(sent.report.last_departure?.since(sent.report.first_departure?).as_secs_f64())
     });
     Some((limit_fps - offered).max(0.0) * sent.fold(0.0, f64::max))
+}
+
+/// What came out of a trial beyond the limit of each direction, and what a queue let out after the last departure counts
+/// as the limit's.
+fn let_out(result: &TrialResult, limit_fps: f64) -> Option<f64> {
+    let directions = result.sent.iter().filter(|sent| sent.report.sent_frames > 0).count() as f64;
+    let frames = result.forwarded_frames() as f64 / directions;
+    let time_s = frames * directions / result.forwarding_rate().fps();
+    let beyond = frames - limit_fps * time_s;
+    beyond.is_finite().then_some(beyond.max(0.0))
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -235,7 +249,7 @@ fn concluded(
         rate,
         trial_duration: found.trial_duration,
         standing_queue_frames: 0.0,
-        token_frames: limit.token_frames[1],
+        token_frames: limit.let_out_frames,
     });
     let finding = match is_wide(subject, low, FrameRate::from_fps_f64(high)) {
         true => Finding::Between { why: UNEVEN.into() },

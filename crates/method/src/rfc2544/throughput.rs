@@ -228,8 +228,8 @@ fn told(buffered: &Buffered) -> String {
     );
     match *token_frames > 0.0 {
         true => format!(
-            "{letter} tokens: it lets about {token_frames:.0} frames pass at any rate, and then as many \
-             as its limit"
+            "{letter} tokens: it let up to {token_frames:.0} frames more than its limit pass in a trial of this \
+             search, and then as many as its limit"
         ),
         false => format!(
             "{letter} buffers: {standing_queue_frames:.0} frames were still waiting when the last one \

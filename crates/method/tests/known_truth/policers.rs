@@ -67,3 +67,36 @@ fn no_policer_reads_more_than_its_limit() {
         }
     }
 }
+
+/// The note says what a trial let out beyond the limit, and no more than the tokens there are: later trials find a
+/// bucket that earlier ones have emptied.
+#[test]
+fn the_tokens_of_the_note_are_those_that_a_trial_used() {
+    let mut told = 0;
+    for (fps, burst_frames) in
+        [(5_000.0, 100), (5_000.0, 500), (5_000.0, 2_500), (20_000.0, 9_000), (60_000.0, 24_000)]
+    {
+        let mut config = SuiteConfig::of(Profile::Quick);
+        config.frame_sizes = vec![size(64)];
+        let device = Impaired::new(Patch::default(), Policer::new(fps, burst_frames));
+        let mut tester = sim::SimTester::new(&[VIRTUAL; 2], device);
+        let (result, events) = run(&config, &mut tester, method::rfc2544::throughput);
+        let let_out = events.iter().filter_map(|event| match event {
+            method::Event::TrialFinished(trial) if trial.result.is_valid() => {
+                let seconds = trial.duration.as_secs_f64();
+                Some(trial.result.forwarded_frames() as f64 - fps * seconds)
+            }
+            _ => None,
+        });
+        let most = let_out.fold(0.0, f64::max);
+        for found in std::iter::once(&result.throughput).chain(&result.with_tolerance) {
+            let Some(buffered) = found.buffered else { continue };
+            let tokens = buffered.token_frames;
+            let case = format!("{fps} {burst_frames}: {tokens} of {most}");
+            assert!(tokens <= burst_frames as f64 + 2.0, "{case}");
+            assert!(tokens >= 0.95 * most - 2.0, "{case}");
+            told += 1;
+        }
+    }
+    assert!(told >= 3, "{told} notes");
+}
