@@ -308,6 +308,9 @@ fn a_capture_is_sent_at_a_rate_or_as_it_was_timed() {
     refused("--pcap cut.pcap --rate 1kpps", "cut off");
     refused("--pcap fragment.pcap --rate 1kpps", "frame 1 of the capture: it is a fragment");
     refused("--pcap once.pcap --as-timed", "--rate 10kpps");
+    refused("--pcap once.pcap --as-timed", "only one frame");
+    std::fs::write(scratch.path().join("back.pcap"), pcap(&[(9, 100), (8, 100)])).unwrap();
+    refused("--pcap back.pcap --as-timed", "run backward, from frame 2 on");
     refused("--pcap trace.pcap --rate 1kpps --bidirectional", "rewrite mac");
     refused("--pcap trace.pcap --rate 1kpps --vlan 3", "--vlan has no effect");
     refused("--pcap trace.pcap --rate 1kpps --as-timed", "--rate");

@@ -17,7 +17,7 @@ use clap::Args;
 use method::generator::{Generator, GeneratorConfig, STRETCH_FRAMES, Totals, TrafficCriterion};
 use method::versus::Met;
 use method::{Destinations, Flows, Profile, Rewrites, Vary};
-use pcap::Pcap;
+use pcap::{Pcap, Untimed};
 use screen::{Hands, Screen};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -343,10 +343,10 @@ fn load(arguments: &TrafficArgs, streams: &Streams) -> Outcome<(Load, Option<Vec
     if let Some(load) = streams.load() {
         return Ok((Load::Frames(load), None));
     }
-    let gaps = streams.gaps().ok_or_else(|| {
-        Failure::new("the capture has no times, or the same time for all frames")
-            .help("send it at a rate instead: --rate 10kpps")
-    })?;
+    let gaps = streams
+        .gaps()
+        .unwrap_or(Err(Untimed::NoTimes))
+        .map_err(|why| Failure::new(why).help("send it at a rate instead: --rate 10kpps"))?;
     let one_round: Duration = gaps.iter().copied().sum();
     let rate = gaps.len() as f64 / one_round.as_secs_f64();
     Ok((Load::Frames(FrameRate::from_fps_f64(rate)), Some(gaps)))

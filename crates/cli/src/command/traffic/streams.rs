@@ -1,6 +1,6 @@
 //! The streams of a file, each with a share of the frames and keys of its own.
 
-use super::pcap::Pcap;
+use super::pcap::{Pcap, Untimed};
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Sizes};
 use method::generator::Mix;
@@ -49,8 +49,8 @@ pub struct Streams {
     streams: Vec<(Stream, SizePattern, Option<Flows>)>,
     /// Frames of each stream, sent instead of built ones.
     ready: Option<(Vec<Vec<Vec<u8>>>, Rewrites)>,
-    /// The times between captured frames.
-    gaps: Option<Vec<Duration>>,
+    /// The times between captured frames; `None` where none were captured.
+    gaps: Option<Result<Vec<Duration>, Untimed>>,
     /// The load that a file of flows asks for.
     load: Option<FrameRate>,
 }
@@ -120,11 +120,12 @@ impl Streams {
         let size = longest(&pcap.frames, Form::Full.len_bytes());
         let one = (Stream::default(), size, None);
         let Pcap { frames, gaps } = pcap;
-        Streams { streams: vec![one], ready: Some((vec![frames], rewrites)), gaps, load: None }
+        let ready = Some((vec![frames], rewrites));
+        Streams { streams: vec![one], ready, gaps: Some(gaps), load: None }
     }
 
-    /// The times between captured frames.
-    pub fn gaps(&self) -> Option<Vec<Duration>> {
+    /// The times between captured frames, or why there are none; `None` where no frames were captured.
+    pub fn gaps(&self) -> Option<Result<Vec<Duration>, Untimed>> {
         self.gaps.clone()
     }
 
