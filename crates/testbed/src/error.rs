@@ -24,6 +24,9 @@ pub enum TestbedError {
         /// What came.
         message: String,
     },
+    /// An interface that was named is not fit for tests.
+    #[error("{0}")]
+    Interface(String),
     /// The configuration asks for something that cannot be built.
     #[error("test bed configuration: {0}")]
     Configuration(String),

@@ -28,7 +28,7 @@ impl HardwarePorts {
             fit_for_tests(port)?;
             if ports[..i].iter().any(|other| other.index == port.index) {
                 let message = format!("interface {} is named twice", port.name);
-                return Err(TestbedError::Configuration(message));
+                return Err(TestbedError::Interface(message));
             }
         }
         let switched_off: SwitchedOff = ports
@@ -131,5 +131,5 @@ fn fit_for_tests(port: &InterfaceFacts) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(TestbedError::Configuration(refusal))
+    Err(TestbedError::Interface(refusal))
 }
