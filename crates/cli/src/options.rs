@@ -4,11 +4,12 @@
 //! and a key `frame-limit` cannot drift apart. An option that is not given stays `None`;
 //! [`Options::over`] fills it from the defaults of the profile and device.
 
+mod addresses;
 mod file;
 mod test_name;
 mod value;
 
-pub use file::{parse, parse_options, read, read_options, suggest_nearest};
+pub use file::{parse, parse_options, parse_setting, read, read_options, suggest_nearest};
 pub use method::registry::SuiteName;
 pub use test_name::TestName;
 pub use value::{BitRate, Goal, Share, Sizes, Span};
@@ -424,7 +425,7 @@ impl Options {
             return Err(Failure::new("--far-netns and --far-snmp contradict each other")
                 .help("interfaces in a namespace are read by netlink; leave out one of them"));
         }
-        Ok(())
+        addresses::check(self.address.as_deref().unwrap_or_default(), self.gateway.as_deref())
     }
 }
 

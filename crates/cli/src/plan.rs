@@ -103,9 +103,7 @@ impl RunPlan {
 pub fn given(flags: &Options, file: Option<&Path>) -> Outcome<Options> {
     let mut given = flags.with_sections();
     for setting in flags.set.iter().rev() {
-        let setting = options::parse_options(setting, "--set")
-            .map_err(|error| error.help("write --set latency.repetitions=5"))?;
-        given = given.over(&setting);
+        given = given.over(&options::parse_setting(setting)?);
     }
     match file {
         Some(path) => Ok(given.over(&options::read_options(path)?)),

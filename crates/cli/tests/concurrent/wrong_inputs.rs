@@ -25,7 +25,7 @@ const FILES: [(&str, &str); 13] = [
 ];
 
 /// The arguments; then what was wrong, where, and what to write.
-const WRONG: [(&str, &[&str]); 110] = [
+const WRONG: [(&str, &[&str]); 114] = [
     // What is tested.
     ("run", &["nothing to test", "--device linux-router", "--ports eth1,eth2", "--sim router"]),
     ("run --device linux-ruoter", &["'linux-ruoter'", "--device", "'linux-router'"]),
@@ -34,6 +34,11 @@ const WRONG: [(&str, &[&str]); 110] = [
     ("run --device loopback --sim router", &["--device", "--sim", "cannot be used with"]),
     ("run rfc9999", &["'rfc9999'", "[SUITE]", "rfc2889"]),
     ("run --ports eth1", &["two ports at least", "--ports eth1,eth2"]),
+    ("run --ports lo,lo", &["error: interface lo is not Ethernet"]),
+    (
+        "run --ports a,b --address 198.18.0.2/24,198.18.0.3/24 --gateway 198.18.0.1,198.18.0.1",
+        &["in one network", "198.19.1.2/24", "leave out --gateway"],
+    ),
     ("run --ports none1,none2", &["interface none1 does not exist", "ip -br link"]),
     (
         "run --device linux-router --address 198.18.1.2/24",
@@ -64,6 +69,11 @@ const WRONG: [(&str, &[&str]); 110] = [
     ("run --sim router --accept speed>=3", &["`speed>=3`", "throughput, loss"]),
     ("run --sim router --accept throughput>=10G", &["`throughput>=10G`", "FIGURE>=NUMBER"]),
     ("run --sim router --set latency.repetition=5", &["`repetition`", "--set", "`repetitions`"]),
+    (
+        "run --sim router --set throughput.final_trials=-1",
+        &["error: --set throughput.final_trials=-1: ", "a whole number from 0"],
+    ),
+    ("run --sim router --set trial.limits.shortfall=2", &["shortfall", "between 0 and 1"]),
     ("run --sim router --set latency", &["no value", "--set", "latency.repetitions=5"]),
     ("run --sim router --goal lost=1%", &["no key `lost`", "--goal", "loss=0.5%"]),
     ("run --sim router --goal loss=1%", &["MLRsearch", "search.policy = \"mlrsearch\""]),

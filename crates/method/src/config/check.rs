@@ -72,6 +72,12 @@ impl SuiteConfig {
         for (name, count) in counts {
             refuse(count == 0, || format!("{name} must be at least 1"))?;
         }
+        let shortfall = self.trial.limits.shortfall;
+        refuse(!(0.0..=1.0).contains(&shortfall), || {
+            format!(
+                "trial.limits.shortfall must lie between 0 and 1, a share of the load: {shortfall}"
+            )
+        })?;
         let percents = [
             ("search.resolution_percent", self.search.resolution_percent),
             ("search.lowest_load_percent", self.search.lowest_load_percent),
