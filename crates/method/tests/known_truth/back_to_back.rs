@@ -212,7 +212,7 @@ fn the_longest_burst_of_a_shaper_fills_its_bucket_and_its_queue() {
         config.back_to_back.repetitions = 3;
         let device = super::shapers::Shaper::new(fps, bucket_frames, queue_frames);
         let mut tester = SimTester::new(&[super::bed::VIRTUAL; 2], device);
-        let (result, _) = run(&config, &mut tester, |bench, subject| both(bench, subject));
+        let (result, _) = run(&config, &mut tester, both);
         // While it leaves at 148,810 frames a second, tokens come.
         let truth = f64::from(bucket_frames + queue_frames as u32) / (1.0 - fps / 148_809.5);
         let case = format!("{fps} {bucket_frames} {queue_frames}, truth {truth}: {result:?}");
