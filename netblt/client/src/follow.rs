@@ -2,7 +2,7 @@
 
 use crate::address::socket_towards;
 use crate::error::Error;
-use crate::options::{Options, burst_of_rate};
+use crate::options::{Options, Proposal, burst_of_rate};
 use netblt::{EndpointLimits, Timing};
 use netblt_io::files::{Nobody, Wish};
 use netblt_io::{ConnectionId, Ended, LatenessSummary, Offer, Progress, Station};
@@ -41,7 +41,6 @@ pub struct Following {
     station: Station,
     id: ConnectionId,
     peer: SocketAddr,
-    packet_size_bytes: u16,
     /// Whether it is of a file.
     keeps: bool,
     started: Instant,
@@ -88,18 +87,14 @@ impl Followed {
 impl Following {
     /// Opens the connection. Packets leave once it is watched.
     pub fn open(options: &Options, peer: SocketAddr, wish: Wish) -> Result<Following, Error> {
-        let limits = options.limits(peer)?;
-        let longer = options.longer_packet_bytes(peer);
-        let packet_size_bytes = longer.unwrap_or(limits.data_packet_size_bytes);
+        let Proposal { packet_sizes_bytes, limits } = options.proposal(peer)?;
         let socket = socket_towards(peer, options.carrier, options.seal.as_ref())?;
         let mut station =
             Station::new(socket, EndpointLimits::default(), limits, Timing::default());
         if let Some(rule) = options.control() {
             station.find_rates(rule);
         }
-        if let Some(bytes) = longer {
-            station.try_longer_packets(bytes);
-        }
+        station.try_packet_sizes(packet_sizes_bytes);
         let (mode, offer, opener) = wish;
         let keeps = !matches!(offer, Offer::Memory { .. });
         // Any port above the well-known ones; the identifier tells this connection from earlier ones.
@@ -108,7 +103,7 @@ impl Following {
             Error::Options { what: "cannot open a connection".to_owned(), remedy: "call again" }
         })?;
         let (started, stopped, bound_bps) = (Instant::now(), None, None);
-        Ok(Following { station, id, peer, packet_size_bytes, keeps, started, stopped, bound_bps })
+        Ok(Following { station, id, peer, keeps, started, stopped, bound_bps })
     }
 
     /// Turns until the transfer is over at this end.
@@ -148,7 +143,8 @@ impl Following {
     }
 
     fn bound(&mut self) {
-        let most = self.bound_bps.map(|bps| burst_of_rate(bps.max(1.0), self.packet_size_bytes));
+        let Some(packet_size_bytes) = self.station.packet_size_bytes(self.id) else { return };
+        let most = self.bound_bps.map(|bps| burst_of_rate(bps.max(1.0), packet_size_bytes));
         self.station.bound_rate(self.id, most.unwrap_or(crate::options::FASTEST));
     }
 

@@ -116,7 +116,7 @@ pub use client::{Client, Fetched, place};
 pub use error::Error;
 pub use netblt::{Burst, Counters};
 pub use netblt_io::{Carrier, Code, Key, LatenessSummary, Progress, Refusal};
-pub use options::{FASTEST, Options, Rate, SERVICE_PORT, Seal, UDP_PORT, burst_of_rate};
+pub use options::{FASTEST, Options, Proposal, Rate, SERVICE_PORT, Seal, UDP_PORT, burst_of_rate};
 pub use outcome::Outcome;
 pub use server::{Server, Transfers};
 pub use serving::ServerOptions;

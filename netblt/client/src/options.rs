@@ -1,8 +1,8 @@
 //! What a transfer is to be like, and what an active end proposes because of it.
 
 use crate::error::Error;
-use netblt::{Burst, DATA_HEADER_LEN, Limits, RateControl};
-use netblt_io::{Carrier, Code, Key, SEAL_BYTES, path_mtu_bytes};
+use netblt::{Burst, Limits, RateControl};
+use netblt_io::{Carrier, Code, Envelope, Key, path_mtu_bytes};
 use std::net::SocketAddr;
 
 /// The NETBLT port of servers, unless another is given. Ours to choose: none is assigned.
@@ -111,8 +111,8 @@ pub struct Options {
     /// marks them early keeps their queue short. An experiment; for whom it slows down is in the documentation of
     /// the control.
     pub l4s: bool,
-    /// Bytes of data in a packet. None: what the path bears ([`packet_size_bytes`](Self::packet_size_bytes),
-    /// [`longer_packet_bytes`](Self::longer_packet_bytes)).
+    /// Bytes of data in a packet. None: what the path carries, up to what fills 1,500 bytes with all headers
+    /// ([`proposal`](Self::proposal)).
     pub packet_size_bytes: Option<u16>,
     /// Bytes of a buffer. None: 64 packets at a fixed rate, otherwise 8.
     pub buffer_size_bytes: Option<u32>,
@@ -150,51 +150,45 @@ impl Default for Options {
     }
 }
 
-/// What Ethernet carries (RFC 894).
-const ETHERNET_MTU_BYTES: u32 = 1500;
+/// IP packets that an OPEN of ours tries, one after another: what Ethernet carries (RFC 894), what most tunnels do, and
+/// what every link of IPv6 must (RFC 8200 section 5).
+const TRIED_BYTES: [u32; 3] = [1500, 1452, 1280];
 
-/// As far as this host knows it; that of Ethernet where it does not.
-fn path_mtu(peer: SocketAddr) -> u32 {
-    path_mtu_bytes(peer).unwrap_or(ETHERNET_MTU_BYTES)
+/// What an active end proposes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proposal {
+    /// What the first OPENs propose in place of the limits' data packets: bytes of data, ever less. Each such OPEN is as
+    /// long as the packets that it proposes. Empty where a size or a rate was asked for.
+    pub packet_sizes_bytes: Vec<u16>,
+    /// What OPENs propose where no longer packets are tried, or none was answered.
+    pub limits: Limits,
 }
 
 impl Options {
-    /// Bytes of data in a packet to `peer`: what was asked for, or what passes most tunnels and fits into the MTU of the
-    /// path as far as this host knows it.
-    pub fn packet_size_bytes(&self, peer: SocketAddr) -> u16 {
-        self.packet_size_bytes.unwrap_or_else(|| self.usual_packet_bytes(peer, path_mtu(peer)))
-    }
-
-    /// Bytes of data in the packets that an OPEN of ours tries first where we send: all that 1,500 bytes hold with the
-    /// headers, if that is more and the path's MTU allows it. The OPEN is as long as they are; if nothing answers it, the
-    /// next ones propose [`packet_size_bytes`](Self::packet_size_bytes). None where a size or a rate was asked for.
-    pub fn longer_packet_bytes(&self, peer: SocketAddr) -> Option<u16> {
+    /// Whether the packets' size is to be found.
+    fn finds_packet_size(&self) -> bool {
         let free = self.packet_size_bytes.is_none() && self.buffer_size_bytes.is_none();
-        let tries = free && self.carrier == Carrier::Udp && self.seal.is_none();
+        free && self.carrier == Carrier::Udp && self.rate.control().is_some()
+    }
+
+    /// Bytes of data in the packets to `peer`: those that are tried, and those without trying.
+    fn packet_sizes(&self, peer: SocketAddr, mtu_bytes: Option<u32>) -> (Vec<u16>, u16) {
+        let envelope = Envelope { carrier: self.carrier, sealed: self.seal.is_some() };
+        let room = |bytes: u32| envelope.data_bytes(peer, bytes.min(mtu_bytes.unwrap_or(bytes)));
+        let [longest, _, least] = TRIED_BYTES;
         // Where the host knows no MTU, packets may leave so that routers fragment them, and prove nothing.
-        let longer = || self.longer_than_usual_bytes(peer, path_mtu_bytes(peer)?);
-        (tries && self.rate.control().is_some()).then(longer).flatten()
-    }
-
-    /// What passes most tunnels, or less if the path's MTU is less.
-    fn usual_packet_bytes(&self, peer: SocketAddr, mtu_bytes: u32) -> u16 {
-        let most = if self.seal.is_some() && peer.is_ipv6() { 1376 } else { 1400 };
-        self.room_bytes(peer, mtu_bytes).min(most)
-    }
-
-    /// What fills the path's MTU, 1,500 bytes at the most, if that is more than usual.
-    fn longer_than_usual_bytes(&self, peer: SocketAddr, mtu_bytes: u32) -> Option<u16> {
-        let room = self.room_bytes(peer, mtu_bytes.min(ETHERNET_MTU_BYTES));
-        (room > self.usual_packet_bytes(peer, mtu_bytes)).then_some(room)
-    }
-
-    /// Bytes of data in an IP packet of so many bytes.
-    fn room_bytes(&self, peer: SocketAddr, mtu_bytes: u32) -> u16 {
-        let ip = if peer.is_ipv4() { 20 } else { 40 };
-        let udp = if self.carrier == Carrier::Udp { 8 } else { 0 };
-        let sealed = if self.seal.is_some() { SEAL_BYTES } else { 0 };
-        let headers = ip + udp + DATA_HEADER_LEN + sealed;
-        u16::try_from((mtu_bytes as usize).saturating_sub(headers)).unwrap_or(u16::MAX).max(1)
+        if self.finds_packet_size() && mtu_bytes.is_some() {
+            let mut tried = TRIED_BYTES.map(room).to_vec();
+            tried.dedup();
+            // The least of them is proposed once more by an OPEN that is not lengthened, for a peer that takes none such.
+            if tried.len() > 1 {
+                tried.retain(|bytes| *bytes > room(least));
+            }
+            return (tried, room(least));
+        }
+        // Sealed packets over IPv6 fit Ethernet so, too.
+        let usual = if self.seal.is_some() && peer.is_ipv6() { 1376 } else { 1400 };
+        (Vec::new(), self.packet_size_bytes.unwrap_or_else(|| usual.min(room(longest))))
     }
 
     /// How the sender finds the rate, if it does.
@@ -205,10 +199,15 @@ impl Options {
         }
     }
 
-    /// What an active end proposes to `peer`.
-    pub fn limits(&self, peer: SocketAddr) -> Result<Limits, Error> {
+    /// What an active end proposes to `peer`, as far as this host knows the path.
+    pub fn proposal(&self, peer: SocketAddr) -> Result<Proposal, Error> {
+        self.proposal_over(peer, path_mtu_bytes(peer))
+    }
+
+    /// The same where the path's MTU is known, or known to be unknown.
+    fn proposal_over(&self, peer: SocketAddr, mtu_bytes: Option<u32>) -> Result<Proposal, Error> {
         let wrong = |what: &str, remedy| Err(Error::Options { what: what.to_owned(), remedy });
-        let packet_size = self.packet_size_bytes(peer);
+        let (packet_sizes_bytes, packet_size) = self.packet_sizes(peer, mtu_bytes);
         let (buffer_packets, buffers) =
             if self.rate.control().is_some() { (8, 2048) } else { (64, 64) };
         let buffer_size = self.buffer_size_bytes.unwrap_or(buffer_packets * u32::from(packet_size));
@@ -231,15 +230,17 @@ impl Options {
         if packet_size > 65_400 {
             return wrong("a packet of more than 65400 bytes fits no datagram", "use smaller ones");
         }
-        Ok(Limits {
+        // A bound is kept with the longest ones, too.
+        let longest = packet_sizes_bytes.first().copied().unwrap_or(packet_size);
+        let limits = Limits {
             buffer_size_bytes: buffer_size,
             data_packet_size_bytes: packet_size,
-            // A bound is kept with the longer ones, too.
-            burst: self.rate.burst(self.longer_packet_bytes(peer).unwrap_or(packet_size))?,
+            burst: self.rate.burst(longest)?,
             max_outstanding_buffers: buffers,
             checksum_data: self.checksum_data,
             death_timer_s: self.death_timer_s,
-        })
+        };
+        Ok(Proposal { packet_sizes_bytes, limits })
     }
 }
 
@@ -281,7 +282,7 @@ mod tests {
     fn options_that_cannot_be_meant_are_refused() {
         let peer: SocketAddr = "192.0.2.1:20030".parse().unwrap();
         let whole = Options::default();
-        assert_eq!(whole.limits(peer).unwrap().burst, FASTEST);
+        assert_eq!(whole.proposal(peer).unwrap().limits.burst, FASTEST);
         for wrong in [
             Options { packet_size_bytes: Some(0), ..whole.clone() },
             Options { packet_size_bytes: Some(65_401), ..whole.clone() },
@@ -295,70 +296,83 @@ mod tests {
             Options { l4s: true, rate: Rate::Scavenging { at_most_bps: None }, ..whole.clone() },
             Options { l4s: true, rate: Rate::Fixed(1e6), ..whole.clone() },
         ] {
-            assert!(matches!(wrong.limits(peer), Err(Error::Options { .. })), "{wrong:?}");
+            assert!(matches!(wrong.proposal(peer), Err(Error::Options { .. })), "{wrong:?}");
         }
     }
 
     const OVER_IPV4: &str = "192.0.2.1:20030";
     const OVER_IPV6: &str = "[2001:db8::1]:20030";
 
-    /// 20 (IPv6: 40) + 8 + 24 of NETBLT are 52 (72) bytes of headers.
-    #[test]
-    fn packets_fit_the_mtu_of_the_path() {
-        let options = Options::default();
-        for (peer, mtu_bytes, usual, longer) in [
-            (OVER_IPV4, 65_536, 1400, Some(1448)),
-            (OVER_IPV4, 9000, 1400, Some(1448)),
-            (OVER_IPV4, 1500, 1400, Some(1448)),
-            (OVER_IPV4, 1492, 1400, Some(1440)), // PPPoE (RFC 2516 section 7)
-            (OVER_IPV4, 1453, 1400, Some(1401)),
-            (OVER_IPV4, 1452, 1400, None),
-            (OVER_IPV4, 1420, 1368, None), // WireGuard
-            (OVER_IPV4, 576, 524, None),
-            (OVER_IPV6, 1500, 1400, Some(1428)),
-            (OVER_IPV6, 1492, 1400, Some(1420)),
-            (OVER_IPV6, 1472, 1400, None),
-            (OVER_IPV6, 1280, 1208, None), // the least (RFC 8200 section 5)
-        ] {
-            let peer = peer.parse().unwrap();
-            let got = options.usual_packet_bytes(peer, mtu_bytes);
-            assert_eq!(got, usual, "{peer} {mtu_bytes}");
-            let got = options.longer_than_usual_bytes(peer, mtu_bytes);
-            assert_eq!(got, longer, "{peer} {mtu_bytes}");
-        }
-        let raw = Options { carrier: Carrier::RawIp, ..Options::default() };
-        let peer = OVER_IPV4.parse().unwrap();
-        assert_eq!(raw.usual_packet_bytes(peer, 1500), 1400);
-        assert_eq!(raw.usual_packet_bytes(peer, 1400), 1400 - 20 - 24);
-        // 20 + 16 of header and tag more. Over IPv6 40 + 8 + 24 + 36 + 1,376 are less than 1,500, too.
-        let sealed = Options { seal: Code::draw().map(Seal::from), ..Options::default() };
-        assert_eq!(sealed.usual_packet_bytes(peer, 1500), 1400);
-        assert_eq!(sealed.usual_packet_bytes(peer, 1400), 1400 - 52 - 36);
-        assert_eq!(sealed.usual_packet_bytes(OVER_IPV6.parse().unwrap(), 1500), 1376);
+    /// Bytes that are tried, then those without trying.
+    fn sizes(options: &Options, peer: &str, mtu_bytes: Option<u32>) -> (Vec<u16>, u16) {
+        let Proposal { packet_sizes_bytes, limits } =
+            options.proposal_over(peer.parse().unwrap(), mtu_bytes).unwrap();
+        assert_eq!(limits.buffer_size_bytes % u32::from(limits.data_packet_size_bytes), 0);
+        (packet_sizes_bytes, limits.data_packet_size_bytes)
     }
 
-    /// Loopback interfaces have MTUs above 1,500 bytes.
+    /// 20 (IPv6: 40) + 8 + 24 of NETBLT are 52 (72) bytes of headers. Sealed ones have 20 + 16 more.
     #[test]
-    fn longer_packets_are_tried_where_nothing_else_was_asked_for() {
-        let (here, whole) = ("127.0.0.1:20030".parse().unwrap(), Options::default());
-        assert_eq!(whole.longer_packet_bytes(here), Some(1448));
+    fn packets_that_are_tried_fit_the_path() {
+        let (plain, seal) = (Options::default(), Code::draw().map(Seal::from));
+        let sealed = Options { seal, ..Options::default() };
+        for (options, peer, mtu_bytes, tried, least) in [
+            (&plain, OVER_IPV4, 65_536, &[1448, 1400][..], 1228),
+            (&plain, OVER_IPV4, 1500, &[1448, 1400], 1228),
+            (&plain, OVER_IPV4, 1492, &[1440, 1400], 1228), // PPPoE (RFC 2516 section 7)
+            (&plain, OVER_IPV4, 1452, &[1400], 1228),
+            (&plain, OVER_IPV4, 1420, &[1368], 1228), // WireGuard
+            (&plain, OVER_IPV4, 1280, &[1228], 1228),
+            (&plain, OVER_IPV4, 576, &[524], 524),
+            (&plain, OVER_IPV6, 1500, &[1428, 1380], 1208),
+            (&plain, OVER_IPV6, 1280, &[1208], 1208),
+            (&sealed, OVER_IPV4, 1500, &[1412, 1364], 1192),
+            (&sealed, OVER_IPV4, 1400, &[1312], 1192),
+            (&sealed, OVER_IPV6, 1500, &[1392, 1344], 1172),
+        ] {
+            let got = sizes(options, peer, Some(mtu_bytes));
+            assert_eq!(got, (tried.to_vec(), least), "{peer} {mtu_bytes} {options:?}");
+        }
+    }
+
+    /// Where a rate or a size was asked for, where nothing is known of the path, and on raw IP nothing is tried.
+    #[test]
+    fn packets_that_are_not_tried_fit_what_is_known_of_the_path() {
+        let whole = Options::default();
+        let fixed = Options { rate: Rate::Fixed(1e9), ..whole.clone() };
+        let raw = Options { carrier: Carrier::RawIp, ..whole.clone() };
+        let sealed = Options { seal: Code::draw().map(Seal::from), ..fixed.clone() };
+        let bursts = Options { rate: Rate::Bursts(FASTEST), ..whole.clone() };
+        let buffers = Options { buffer_size_bytes: Some(14_000), ..whole.clone() };
+        for (options, peer, mtu_bytes, bytes) in [
+            (&fixed, OVER_IPV4, Some(1500), 1400),
+            (&bursts, OVER_IPV4, Some(1500), 1400),
+            (&buffers, OVER_IPV4, Some(1500), 1400),
+            (&whole, OVER_IPV4, None, 1400),
+            (&fixed, OVER_IPV4, Some(1280), 1228),
+            (&fixed, OVER_IPV6, Some(1500), 1400),
+            (&raw, OVER_IPV4, Some(1500), 1400),
+            (&raw, OVER_IPV4, Some(1400), 1400 - 20 - 24),
+            (&sealed, OVER_IPV4, Some(1500), 1400),
+            (&sealed, OVER_IPV4, Some(1400), 1400 - 52 - 36),
+            // 40 + 8 + 24 + 36 + 1,376 are less than 1,500.
+            (&sealed, OVER_IPV6, Some(1500), 1376),
+        ] {
+            let got = sizes(options, peer, mtu_bytes);
+            assert_eq!(got, (vec![], bytes), "{peer} {mtu_bytes:?} {options:?}");
+        }
+        let asked = Options { packet_size_bytes: Some(1450), ..whole };
+        assert_eq!(sizes(&asked, OVER_IPV4, Some(1280)), (vec![], 1450));
+    }
+
+    #[test]
+    fn a_bound_of_the_rate_holds_for_the_longest_packets() {
         let at_most_bps = Some(1e9);
         for rate in [Rate::Competing { at_most_bps }, Rate::Scavenging { at_most_bps }] {
-            let bounded = Options { rate, ..whole.clone() };
-            assert_eq!(bounded.longer_packet_bytes(here), Some(1448));
-            // 86.3 of them a millisecond.
-            let burst = bounded.limits(here).unwrap().burst;
-            assert_eq!(burst, Burst { size_packets: 86, interval_ms: 1 });
-        }
-        for asked in [
-            Options { packet_size_bytes: Some(1400), ..whole.clone() },
-            Options { buffer_size_bytes: Some(14_000), ..whole.clone() },
-            Options { rate: Rate::Fixed(1e9), ..whole.clone() },
-            Options { rate: Rate::Bursts(FASTEST), ..whole.clone() },
-            Options { carrier: Carrier::RawIp, ..whole.clone() },
-            Options { seal: Code::draw().map(Seal::from), ..whole.clone() },
-        ] {
-            assert_eq!(asked.longer_packet_bytes(here), None, "{asked:?}");
+            let bounded = Options { rate, ..Options::default() };
+            let proposal = bounded.proposal_over(OVER_IPV4.parse().unwrap(), Some(1500)).unwrap();
+            // 86.3 of 1,448 bytes a millisecond.
+            assert_eq!(proposal.limits.burst, Burst { size_packets: 86, interval_ms: 1 });
         }
     }
 }

@@ -121,14 +121,16 @@ impl Cookies {
     /// What leaves instead of a packet, if anything: an OPEN of ours goes with the cookie for it, as it was sent last.
     pub fn send(&mut self, peer: SocketAddr, packet: &[u8]) -> Option<Vec<u8>> {
         let connection_id = asks(packet)?;
-        // What makes it as long as a data packet is not answered with.
-        let packet = &Repr::parse(packet).ok()?.to_vec();
+        // What makes it as long as a data packet makes room for the cookie: together they are no longer than it.
+        let own = Repr::parse(packet).ok()?.to_vec().len();
+        let room = packet.len().saturating_sub(ANSWER.len() + COOKIE_BYTES);
+        let packet = &packet[..room.max(own).min(packet.len())];
         if self.opening.len() >= MAX_OPENING {
             self.opening.pop_first();
         }
         let opening = self.opening.entry((peer, connection_id));
         let (last, cookie) = opening.or_default();
-        last.clone_from(packet);
+        packet.clone_into(last);
         cookie.map(|cookie| answer(&cookie, packet))
     }
 }
@@ -191,6 +193,11 @@ mod tests {
         assert!(matches!(gives.open(here, &answer), Said::Proven(packet) if packet == wish));
         assert!(matches!(gives.open(there, &answer), Said::Answer(_)), "for somebody else");
         assert_eq!(asks.send(server, &wish), Some(answer));
+        // One that is as long as a data packet stays so with its cookie.
+        let whole = [wish.clone(), vec![0; 1472 - wish.len()]].concat();
+        let answer = asks.send(server, &whole).unwrap();
+        assert!(answer.len() == 1472 && answer[20..].starts_with(&wish));
+        assert!(matches!(gives.open(here, &answer), Said::Proven(packet) if packet.len() == 1452));
         let plain = open("file");
         assert!(matches!(gives.open(here, &plain), Said::Packet(_)), "others are not asked");
         assert!(matches!(asks.open(here, &wish), Said::Packet(_)), "who serves nothing gives none");

@@ -76,7 +76,7 @@ pub use agreement::{Answer, Layout, Offer};
 pub use job::Job;
 pub use lateness::LatenessSummary;
 pub use netblt::{ConnectionId, RateControl};
-pub use path_mtu::path_mtu_bytes;
+pub use path_mtu::{Envelope, path_mtu_bytes};
 pub use seal::{Code, Key, Refusal, SEAL_BYTES};
 pub use sink::Sink;
 pub use socket::{Carrier, Received, Socket};

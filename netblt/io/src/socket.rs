@@ -17,6 +17,7 @@ mod outgoing;
 mod kernel;
 
 use crate::cookie::{Cookies, Said};
+use crate::path_mtu::Envelope;
 use crate::seal::{Code, Key, Refusal, Seals};
 use kernel::{HAS_MARKS, Incoming, Outgoing};
 use netblt::{Codepoint, Path};
@@ -123,6 +124,10 @@ impl Socket {
     /// its address can say so.
     pub fn refusal(&self) -> Option<Refusal> {
         self.seals.refusal()
+    }
+    /// What carries data packets.
+    pub fn envelope(&self) -> Envelope {
+        Envelope { carrier: self.carrier, sealed: self.is_sealed() }
     }
     /// What carries the packets.
     pub fn carrier(&self) -> Carrier {

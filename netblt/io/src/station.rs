@@ -6,6 +6,7 @@ use crate::cap::Cap;
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::lateness::{Lateness, LatenessSummary};
+use crate::path_mtu::path_mtu_bytes;
 use crate::seal::Refusal;
 use crate::socket::{MAX_SEND_BYTES, Received, Socket, Towards, sleep_precisely};
 use netblt::{
@@ -14,7 +15,7 @@ use netblt::{
 };
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use units::{Duration, Instant};
@@ -122,8 +123,10 @@ pub struct Station {
     limits: Limits,
     /// How connections that this station opens find their rate, if they do.
     adaptive: Option<RateControl>,
-    /// What a connection of ours that sends tries first in place of the limits' packets.
-    longer_packets: Option<u16>,
+    /// Bytes of data in the packets that a connection of ours tries before those of the limits.
+    packet_sizes: Vec<u16>,
+    /// Connections whose packets may have to be shorter than what was said so far.
+    sizing: BTreeSet<ConnectionId>,
     /// Those that are to, and are not open yet; none faster than this.
     to_adapt: BTreeMap<ConnectionId, Finding>,
     openers: BTreeMap<ConnectionId, Opener>,
@@ -157,7 +160,8 @@ impl Station {
             endpoint: Endpoint::new(endpoint, timing),
             limits,
             adaptive: None,
-            longer_packets: None,
+            packet_sizes: Vec::new(),
+            sizing: BTreeSet::new(),
             to_adapt: BTreeMap::new(),
             openers: BTreeMap::new(),
             jobs: BTreeMap::new(),
@@ -182,9 +186,15 @@ impl Station {
     pub fn find_rates(&mut self, rule: RateControl) {
         self.adaptive = Some(rule);
     }
-    /// Connections opened from now on that send try data packets of so many bytes first, in place of the limits'.
-    pub fn try_longer_packets(&mut self, data_packet_size_bytes: u16) {
-        self.longer_packets = Some(data_packet_size_bytes);
+    /// Connections opened from now on try data packets of these sizes, one after another, before those of the limits
+    /// ([`Connection::try_packet_sizes`]).
+    pub fn try_packet_sizes(&mut self, bytes: Vec<u16>) {
+        self.packet_sizes = bytes;
+    }
+    /// Bytes of data in the packets of a connection; None before both ends have agreed.
+    pub fn packet_size_bytes(&self, id: ConnectionId) -> Option<u16> {
+        let terms = self.endpoint.connection(id)?.terms()?;
+        Some(terms.data_packet_size_bytes)
     }
     /// How late what this station waited for has left.
     pub fn lateness(&self) -> Option<LatenessSummary> {
@@ -230,9 +240,10 @@ impl Station {
         let now = self.clock.now();
         let ports = (self.socket.key(peer), local_port, port);
         let id = self.endpoint.open(now, ports, limits, opening)?;
-        // What comes from the other end may take another path.
-        if let Some(bytes) = self.longer_packets.filter(|_| mode == Mode::Write) {
-            self.endpoint.with(id, |connection| connection.try_longer_packets(bytes));
+        if !self.packet_sizes.is_empty() {
+            let sizes = &self.packet_sizes;
+            self.endpoint.with(id, |connection| connection.try_packet_sizes(sizes));
+            self.sizing.insert(id);
         }
         if let Some(rule) = self.adaptive {
             self.to_adapt.insert(id, (most, rule));
@@ -291,6 +302,7 @@ impl Station {
         self.receive()?;
         self.decide(host);
         self.act();
+        self.size_packets();
         self.transmit()?;
         self.act();
         if self.backlog.is_behind() {
@@ -384,10 +396,34 @@ impl Station {
                         self.reserved.insert(id, memory_bytes(size, most.into()));
                         self.openers.insert(id, opener);
                         self.started.insert(id, (now, sends));
+                        if sends {
+                            self.sizing.insert(id);
+                        }
                         adaptive.map(|most| self.to_adapt.insert(id, most));
                     }
                 }
                 Err(reason) => self.endpoint.refuse(&request, &reason),
+            }
+        }
+    }
+
+    /// A router may have said meanwhile that packets are too long: what this host knows of a path bounds those that are
+    /// about to be agreed on.
+    fn size_packets(&mut self) {
+        let (now, envelope) = (self.clock.now(), self.socket.envelope());
+        for id in std::mem::take(&mut self.sizing) {
+            let found = self.endpoint.connections().find(|(other, _, _)| *other == id);
+            let Some((_, peer, connection)) = found else { continue };
+            let is_open = connection.terms().is_some() && !connection.is_half_open();
+            if is_open {
+                continue;
+            }
+            self.sizing.insert(id);
+            if connection.sizes_packets_at().is_some_and(|at| at <= now)
+                && let Some(mtu_bytes) = path_mtu_bytes(peer)
+            {
+                let bytes = envelope.data_bytes(peer, mtu_bytes);
+                self.endpoint.with(id, |connection| connection.bound_packet_size(now, bytes));
             }
         }
     }

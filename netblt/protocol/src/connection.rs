@@ -1,5 +1,7 @@
 //! One connection: opening, a transfer one way, and the three ways to close (RFC 998 section 5).
 
+mod packet_size;
+
 use crate::control::RateControl;
 use crate::counters::Counters;
 use crate::event::{Ending, Event};
@@ -110,8 +112,10 @@ struct Due {
 #[derive(Clone, Debug)]
 pub struct Connection {
     limits: Limits,
-    /// What the first OPEN proposes in their place.
-    first_try: Option<Limits>,
+    /// What the first OPENs propose in their place, one after another: ever shorter packets.
+    tries: Vec<Limits>,
+    /// The last OPEN that came was as long as data packets: so is its answer, where this end sends.
+    answers_at_length: bool,
     timing: Timing,
     header: Header,
     mode: Mode,
@@ -166,7 +170,8 @@ impl Connection {
         let life = Life::Opening { attempts: 1, again };
         Connection {
             limits: limits.sane(),
-            first_try: None,
+            tries: Vec::new(),
+            answers_at_length: false,
             timing,
             header,
             mode,
@@ -196,26 +201,6 @@ impl Connection {
             came_as: Codepoint::NotCapable,
             left_as: Codepoint::NotCapable,
         }
-    }
-
-    /// Before OPEN leaves: the first one is to propose data packets of so many bytes, with buffers of as many packets,
-    /// and be as long as they are, so that a path that does not carry them does not carry it either. Where nothing
-    /// answers, those after it propose what the limits have.
-    pub fn try_longer_packets(&mut self, data_packet_size_bytes: u16) {
-        let Limits { buffer_size_bytes, data_packet_size_bytes: usual, .. } = self.limits;
-        if data_packet_size_bytes <= usual || self.proposed_first().is_none() {
-            return;
-        }
-        let buffer = u64::from(buffer_size_bytes) * u64::from(data_packet_size_bytes);
-        let buffer_size_bytes = u32::try_from(buffer / u64::from(usual)).unwrap_or(u32::MAX);
-        let longer = Limits { buffer_size_bytes, data_packet_size_bytes, ..self.limits };
-        self.first_try = Some(longer.sane());
-    }
-
-    /// What the first OPEN proposes, until it is repeated.
-    fn proposed_first(&self) -> Option<Limits> {
-        let is_first = matches!(self.life, Life::Opening { attempts: 1, .. });
-        is_first.then(|| self.first_try.unwrap_or(self.limits))
     }
 
     /// The passive end: answers an OPEN with RESPONSE. `header` is that of this end's packets. An
@@ -254,12 +239,11 @@ impl Connection {
         limits: Limits,
         timing: Timing,
         open: &Open<'_>,
-        (client_string, secret, number): (&str, Secret, u64),
+        (client_string, secret, number, came_bytes): (&str, Secret, u64, usize),
     ) -> Result<Connection, &'static str> {
         let limits = if open.mode == Mode::Read { limits.provable(open) } else { limits };
         let mut connection = Connection::accept(now, header, limits, timing, open, client_string)?;
-        let bytes = Repr { header, packet: Packet::Open(open.clone()) }.to_vec().len();
-        connection.guard = Some(Guard::new(secret, number, bytes as u64));
+        connection.guard = Some(Guard::new(secret, number, came_bytes as u64));
         Ok(connection)
     }
 
@@ -533,6 +517,16 @@ impl Connection {
         (datagram, came_as): (&[u8], Codepoint),
     ) {
         self.came_as = came_as;
+        let at_length = identity::is_lengthened(datagram);
+        match packet {
+            Packet::Open(open) if open.connection_id == self.connection_id => {
+                self.answers_at_length = at_length;
+            }
+            Packet::Response(answer) if at_length && self.was_too_long(answer) => {
+                return self.counters.packets_received += 1;
+            }
+            _ => {}
+        }
         self.handle_named(now, packet, identity::named(datagram));
         if let (Packet::Control(_), Role::Sending(sender)) = (packet, &mut self.role)
             && let Some(marks) = identity::behind(datagram).and_then(Marks::said)
@@ -699,6 +693,7 @@ impl Connection {
         if open.connection_id == self.connection_id && !self.active {
             self.last_heard = now;
             self.due.response = true;
+            self.shorten_packets(now, open.data_packet_size_bytes);
         } else {
             self.counters.unexpected_packets += 1;
             self.due.stranger = open.connection_id != self.connection_id;
@@ -721,7 +716,7 @@ impl Connection {
         self.due.open = false;
         // The mode is the active end's to say: RESPONSE need not repeat it.
         // Whoever answers what the first OPEN proposed has got it, however late the answer is.
-        let limits = self.first_try.unwrap_or(self.limits);
+        let limits = self.tries.first().copied().unwrap_or(self.limits);
         match Terms::answered(&limits, answer) {
             Ok(terms) => {
                 self.limits = limits;
@@ -871,12 +866,11 @@ impl Connection {
             };
             let data = data.map(|data| ((data.buffer, data.packet), data.last_buffer));
             let (names, controls) = (closes(&packet), matches!(packet, Packet::Control(_)));
-            let opens = matches!(packet, Packet::Open(_));
+            let (opens, answers) =
+                (matches!(packet, Packet::Open(_)), matches!(packet, Packet::Response(_)));
             Repr { header, packet }.emit(out);
-            if opens
-                && let Some(longer) = self.first_try.filter(|_| self.proposed_first().is_some())
-            {
-                let whole = DATA_HEADER_LEN + usize::from(longer.data_packet_size_bytes);
+            if let Some(data_bytes) = self.data_to_equal(opens, answers) {
+                let whole = DATA_HEADER_LEN + usize::from(data_bytes);
                 out.resize((before + whole).max(out.len()), 0);
             }
             if names && self.identified {
@@ -948,7 +942,7 @@ impl Connection {
             return None;
         }
         if std::mem::take(&mut due.open) {
-            let values = self.proposed_first().unwrap_or(self.limits);
+            let values = self.tried().unwrap_or(self.limits);
             return Some(Packet::Open(self.introduction(values)));
         }
         if std::mem::take(&mut due.response) {

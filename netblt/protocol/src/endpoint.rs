@@ -136,6 +136,10 @@ pub struct Request<A> {
     foreign_port: u16,
     version: u8,
     path: Path,
+    /// Of the datagram.
+    bytes: usize,
+    /// It is longer than it says.
+    is_lengthened: bool,
 }
 
 impl<A: Copy> Request<A> {
@@ -295,19 +299,20 @@ impl<A: Address> Endpoint<A> {
         string: &str,
     ) -> Result<Connection, &'static str> {
         let (header, timing, open) = (request.header(), self.timing, &request.open);
-        match (self.limits.secret, request.path) {
+        let mut connection = match (self.limits.secret, request.path) {
             (Some(secret), Path::Unproven) => {
-                let client = (string, secret, self.next_id);
-                Connection::accept_unproven(now, header, limits, timing, open, client)
+                let client = (string, secret, self.next_id, request.bytes);
+                Connection::accept_unproven(now, header, limits, timing, open, client)?
             }
-            (_, path) => {
-                let mut connection = Connection::accept(now, header, limits, timing, open, string)?;
-                if path == Path::Named {
-                    connection.identify();
-                }
-                Ok(connection)
-            }
+            _ => Connection::accept(now, header, limits, timing, open, string)?,
+        };
+        if request.path == Path::Named {
+            connection.identify();
         }
+        if request.is_lengthened {
+            connection.answer_at_length();
+        }
+        Ok(connection)
     }
 
     /// The other end of a connection that is being opened names connections: it proved so by naming
@@ -588,7 +593,9 @@ impl<A: Address> Endpoint<A> {
             // Raw IP sockets hear what is meant for others on their host: who listens nowhere does
             // not answer for them.
             _ if self.listening.is_empty() => {}
-            Packet::Open(open) => self.handle_open(now, key, (path, answering(header)), open),
+            Packet::Open(open) => {
+                self.handle_open(now, key, (path, answering(header)), (open, bytes));
+            }
             // Who still asks to quit has missed that we did.
             Packet::Quit(_) => {
                 // What it named is not longer than what came.
@@ -640,7 +647,7 @@ impl<A: Address> Endpoint<A> {
         now: Instant,
         key: Key<A>,
         (path, header): (Path, Header),
-        open: Open<'_>,
+        (open, datagram): (Open<'_>, &[u8]),
     ) {
         let Key { peer, local_port: port, foreign_port } = key;
         self.remembered.retain(|(until, _, _)| *until > now);
@@ -673,6 +680,8 @@ impl<A: Address> Endpoint<A> {
             foreign_port,
             version: header.version,
             path,
+            bytes: datagram.len(),
+            is_lengthened: identity::is_lengthened(datagram),
         });
     }
 

@@ -20,6 +20,11 @@ pub fn behind(datagram: &[u8]) -> Option<&[u8]> {
     datagram.get(usize::from(length).next_multiple_of(PADDED_TO)..)
 }
 
+/// Whether a datagram goes on beyond its packet by more than the padding that anybody may add.
+pub fn is_lengthened(datagram: &[u8]) -> bool {
+    behind(datagram).is_some_and(|rest| rest.len() >= PADDED_TO)
+}
+
 /// The identifier that a datagram says behind its packet.
 pub fn named(datagram: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(behind(datagram)?.strip_prefix(&MAGIC)?.try_into().ok()?))

@@ -45,6 +45,13 @@ impl Outgoing {
             last,
         }
     }
+    /// Before any left: packets of so many bytes.
+    pub fn cut(&mut self, packet_bytes: u16, packets: u32) {
+        (self.packet_bytes, self.packets) = (usize::from(packet_bytes), packets);
+    }
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
     /// The first packet that never left.
     fn next(&self) -> u32 {
         self.left.len() as u32

@@ -28,6 +28,7 @@ pub struct Regulated {
 /// What a control is told of.
 #[derive(Clone, Debug)]
 struct Adaptive {
+    rule: RateControl,
     control: Control,
     /// Buffers that are whole on their way, by number.
     flights: BTreeMap<u32, Flight>,
@@ -66,6 +67,7 @@ impl Regulated {
     pub fn adapt(&mut self, now: Instant, rule: RateControl, handshake: Option<Duration>) {
         let control = Control::new(rule, now, self.sender.buffer_packets(), handshake);
         self.adaptive = Some(Box::new(Adaptive {
+            rule,
             control,
             flights: BTreeMap::new(),
             newest_begun: None,
@@ -77,6 +79,15 @@ impl Regulated {
             arrived: 0,
         }));
         self.follow(now, true);
+    }
+    /// Before any packet left: they have so many bytes of data.
+    pub fn cut_packets(&mut self, now: Instant, bytes: u16) {
+        self.sender.cut_packets(bytes);
+        if let Some(Adaptive { rule, marks, .. }) = self.adaptive.as_deref() {
+            let (rule, marks) = (*rule, *marks);
+            self.adapt(now, rule, None);
+            self.adaptive.iter_mut().for_each(|adaptive| adaptive.marks = marks);
+        }
     }
     pub fn sender(&self) -> &Sender {
         &self.sender

@@ -79,6 +79,13 @@ impl Sender {
     pub fn buffer_packets(&self) -> u32 {
         self.terms.packets(self.terms.buffer_size_bytes as usize)
     }
+    /// Before any packet left: they have so many bytes of data.
+    pub fn cut_packets(&mut self, bytes: u16) {
+        self.terms.data_packet_size_bytes = bytes;
+        for buffer in self.buffers.values_mut() {
+            buffer.cut(bytes, self.terms.packets(buffer.len()));
+        }
+    }
     /// Whether the message numbered `sequence` has not come yet.
     pub fn is_new(&self, sequence: u16) -> bool {
         self.window.is_new(sequence)

@@ -140,6 +140,12 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// Whether packets of so many bytes are shorter, and not too many for a buffer.
+    pub(crate) fn can_be_cut_to(&self, bytes: u16) -> bool {
+        let countable = u64::from(bytes) * MAX_PACKETS >= self.buffer_size_bytes.into();
+        bytes < self.data_packet_size_bytes && countable
+    }
+
     /// Packets of a buffer of `bytes`; an empty one has one, to say that it is.
     pub fn packets(&self, bytes: usize) -> u32 {
         bytes.div_ceil(usize::from(self.data_packet_size_bytes)).max(1) as u32
@@ -220,6 +226,15 @@ impl Limits {
             max_outstanding_buffers: self.max_outstanding_buffers.max(1),
             ..self
         }
+    }
+
+    /// These limits with data packets of so many bytes, and buffers of as many packets.
+    pub(crate) fn with_packets_of(self, bytes: u16) -> Limits {
+        let Limits { buffer_size_bytes, data_packet_size_bytes, .. } = self.sane();
+        let buffer = u64::from(buffer_size_bytes) * u64::from(bytes);
+        let buffer = buffer / u64::from(data_packet_size_bytes);
+        let buffer_size_bytes = u32::try_from(buffer).unwrap_or(u32::MAX);
+        Limits { buffer_size_bytes, data_packet_size_bytes: bytes, ..self }.sane()
     }
 
     /// These limits with data packets so small that who reads proves within few RESENDs that he hears:

@@ -176,6 +176,7 @@ fn a_crowd_of_connections_over_one_bad_link_comes_through() {
                 true => Instant::ZERO + ms(dice.below(3000)),
                 false => Instant::FAR_FUTURE,
             },
+            carried_bytes: [usize::MAX; 2],
             stalls: Default::default(),
         };
         let crowd = Crowd::new(seed, faults).run();

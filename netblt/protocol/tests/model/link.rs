@@ -43,6 +43,8 @@ pub struct Faults {
     pub outlier: Duration,
     /// From then on nothing comes through.
     pub cut_at: Instant,
+    /// Longer datagrams never come through, towards end 0 and towards end 1.
+    pub carried_bytes: [usize; 2],
     /// Nothing arrives, and then everything at once.
     pub stalls: Nap,
 }
@@ -80,6 +82,9 @@ impl Link {
     pub fn send(&mut self, now: Instant, to: usize, datagram: &[u8]) {
         let copies = 1 + usize::from(self.dice.permille(self.faults.duplication_permille));
         for _ in 0..copies {
+            if datagram.len() > self.faults.carried_bytes[to] {
+                continue;
+            }
             if now >= self.faults.cut_at || self.dice.permille(self.faults.loss_permille) {
                 continue;
             }

@@ -5,9 +5,9 @@ mod crowd;
 mod hostile;
 mod late;
 mod link;
-mod longer_packets;
 #[path = "../../../../tests/new_seed.rs"]
 mod new_seed;
+mod packet_sizes;
 mod strangers;
 mod transfer;
 mod world;
@@ -59,6 +59,7 @@ fn any_case(seed: u64) -> Case {
                 true => Instant::ZERO + ms(&mut dice, 5000),
                 false => Instant::FAR_FUTURE,
             },
+            carried_bytes: [usize::MAX; 2],
             stalls: Default::default(),
         },
         break_off: dice.permille(100).then(|| {
@@ -77,7 +78,12 @@ fn any_case(seed: u64) -> Case {
             .collect(),
         naps: Default::default(),
         work: Duration::ZERO,
-        longer_packets: dice.permille(300).then(|| (packet + dice.between(1, 200)) as u16),
+        packet_sizes: match dice.below(10) {
+            0 | 1 => vec![(packet + dice.between(1, 200)) as u16],
+            2 => vec![(packet + dice.between(100, 200)) as u16, (packet + dice.below(100)) as u16],
+            _ => vec![],
+        },
+        bound_bytes: None,
     }
 }
 

@@ -33,8 +33,10 @@ pub struct Case {
     pub naps: [Nap; 2],
     /// What a datagram that has come takes of a host's processor.
     pub work: Duration,
-    /// The data packets that the first OPEN proposes, if it proposes longer ones.
-    pub longer_packets: Option<u16>,
+    /// The data packets that the first OPENs propose, one after another.
+    pub packet_sizes: Vec<u16>,
+    /// An end is told before each OPEN and RESPONSE that the path carries no more bytes of data in a packet.
+    pub bound_bytes: Option<u16>,
 }
 
 impl Case {
@@ -57,6 +59,7 @@ impl Case {
                 jitter: Duration::ZERO,
                 outlier: Duration::ZERO,
                 cut_at: Instant::FAR_FUTURE,
+                carried_bytes: [usize::MAX; 2],
                 stalls: Nap::default(),
             },
             mode: Mode::Write,
@@ -68,7 +71,8 @@ impl Case {
             offers: vec![],
             naps: Default::default(),
             work: Duration::ZERO,
-            longer_packets: None,
+            packet_sizes: vec![],
+            bound_bytes: None,
         }
     }
 }
@@ -148,8 +152,8 @@ impl World {
         };
         let ports = (1, 1000, PORT);
         ends[0].id = ends[0].endpoint.open(Instant::ZERO, ports, case.limits[0], opening);
-        if let (Some(bytes), Some(id)) = (case.longer_packets, ends[0].id) {
-            ends[0].endpoint.with(id, |connection| connection.try_longer_packets(bytes));
+        if let Some(id) = ends[0].id {
+            ends[0].endpoint.with(id, |connection| connection.try_packet_sizes(&case.packet_sizes));
         }
         let sender = usize::from(case.mode == Mode::Read);
         World {
@@ -246,6 +250,7 @@ impl World {
             self.ends[index].client_at = None;
             self.client(index);
         }
+        self.size_packets(index);
         let mut datagram = Vec::new();
         let to = self.ends[index].endpoint.poll_transmit(self.now, &mut datagram);
         if let Some(to) = to {
@@ -254,6 +259,15 @@ impl World {
         }
         let End { client_at, socket, .. } = &self.ends[index];
         to.is_some() || !socket.is_empty() || client_at.is_some_and(|at| at <= self.now)
+    }
+
+    fn size_packets(&mut self, index: usize) {
+        let (now, end) = (self.now, &mut self.ends[index]);
+        let (Some(bytes), Some(id)) = (self.case.bound_bytes, end.id) else { return };
+        let Some(connection) = end.endpoint.connection(id) else { return };
+        if connection.sizes_packets_at().is_some_and(|at| at <= now) {
+            end.endpoint.with(id, |connection| connection.bound_packet_size(now, bytes));
+        }
     }
 
     /// What an end says of its rate is one that RFC 998 has words for, and no faster than it can do.

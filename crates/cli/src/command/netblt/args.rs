@@ -369,8 +369,8 @@ pub struct Transfer {
     /// A fixed rate in the form of RFC 998: packets in a burst / milliseconds from burst to burst
     #[arg(long, value_name = "SIZE/MS")]
     pub burst: Option<String>,
-    /// Bytes of data in a packet; larger packets than the path allows are fragmented [default: what 1,500 bytes hold
-    /// if the path carries them, else 1400, or 1376 sealed over IPv6]
+    /// Bytes of data in a packet; larger packets than the path allows are fragmented [default: what the path carries,
+    /// up to 1,500 bytes with all headers; at a fixed rate 1400, or 1376 sealed over IPv6]
     #[arg(long, value_name = "BYTES")]
     pub packet_size: Option<u16>,
     /// Bytes of a buffer [default: 64 packets at a fixed rate, otherwise 8]

@@ -9,7 +9,7 @@ mod transfer;
 
 use super::args::Copy;
 use crate::failure::{Failure, Outcome};
-use netblt::{Burst, Limits};
+use netblt::Burst;
 
 pub fn run(arguments: &Copy) -> Outcome {
     match arguments.server {
@@ -18,28 +18,10 @@ pub fn run(arguments: &Copy) -> Outcome {
     }
 }
 
-/// Bytes of data in a packet: sealed, and within 1,500 bytes over IPv6 too.
-const PACKET_BYTES: u16 = 1376;
-/// Packets of a buffer, which must hold the longest name.
-const BUFFER_PACKETS: u32 = 8;
-
-/// What either end proposes or takes. The rate is bounded while the copy runs, not here.
-fn limits(death_timer_s: u16) -> Limits {
-    Limits {
-        buffer_size_bytes: BUFFER_PACKETS * u32::from(PACKET_BYTES),
-        data_packet_size_bytes: PACKET_BYTES,
-        burst: netblt_client::FASTEST,
-        max_outstanding_buffers: 2048,
-        // Sealed packets are authenticated.
-        checksum_data: false,
-        death_timer_s,
-    }
-}
-
-/// The fastest burst of a rate; any without one.
-fn burst(rate_bps: Option<f64>) -> Burst {
-    let fastest = netblt_client::FASTEST;
-    rate_bps.map_or(fastest, |rate| netblt_client::burst_of_rate(rate, PACKET_BYTES))
+/// The fastest burst of a rate in packets of a size; any without one.
+fn burst(rate_bps: Option<f64>, packet_size_bytes: u16) -> Burst {
+    let of_rate = |rate| netblt_client::burst_of_rate(rate, packet_size_bytes);
+    rate_bps.map_or(netblt_client::FASTEST, of_rate)
 }
 
 /// What mends a copy of files that broke.

@@ -1,8 +1,8 @@
 //! `netanvil netblt copy --server`: the far end of a copy, started by the near one.
 
-use super::{burst, limits};
+use super::burst;
 use crate::failure::{Exit, Failure, Outcome};
-use netblt::{EndpointLimits, Timing};
+use netblt::{EndpointLimits, Limits, Timing};
 use netblt_io::copy::control::{Destination, Message, Request, Task, Teller, VERSION, hear};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::{shown, split};
@@ -26,6 +26,19 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 pub const PORT: u16 = 30;
 /// Nobody else can reach this end: whoever has the key may take the time that a disk takes.
 const PROGRESS: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// What the near end proposes is taken: it has the key. The rate is bounded while the copy runs, not here.
+fn limits(death_timer_s: u16) -> Limits {
+    Limits {
+        buffer_size_bytes: 128 << 10,
+        data_packet_size_bytes: 65_400,
+        burst: netblt_client::FASTEST,
+        max_outstanding_buffers: 2048,
+        // Sealed packets are authenticated.
+        checksum_data: false,
+        death_timer_s,
+    }
+}
 
 /// What goes wrong is told by the channel: who reads standard error may be far away.
 pub fn run() -> Outcome {
@@ -119,8 +132,10 @@ fn serve(
             }
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
         }
-        if let Some(id) = id.filter(|id| bounded != Some(*id) && station.progress(*id).is_some()) {
-            station.bound_rate(id, burst(rate));
+        if let Some(id) = id.filter(|id| bounded != Some(*id) && station.progress(*id).is_some())
+            && let Some(packet_size_bytes) = station.packet_size_bytes(id)
+        {
+            station.bound_rate(id, burst(rate, packet_size_bytes));
             bounded = Some(id);
         }
         if expecting.waits() && started.elapsed() > PATIENCE {

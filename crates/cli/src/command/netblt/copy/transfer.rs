@@ -1,15 +1,18 @@
 //! The near end of a copy.
 
 use super::super::args::Copy;
+use super::super::parameters::failure;
 use super::far::Far;
 use super::place::Plan;
 use super::progress::{Progress, bytes};
 use super::rate::Rate;
-use super::{GOES_ON, broken, burst, limits};
+use super::{GOES_ON, broken, burst};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
-use netblt::{EndpointLimits, RateControl, Timing};
+use netblt::{EndpointLimits, Timing};
+use netblt_client::address::socket_towards;
 use netblt_client::follow::QUIT_PATIENCE;
+use netblt_client::{Options, Proposal};
 use netblt_io::copy::control::{Destination, Message, Patterns, Request, Summary, Task, VERSION};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::shown;
@@ -19,9 +22,9 @@ use netblt_io::copy::tally::{Figures, Settled, Tally};
 use netblt_io::copy::walk::{Choice, Walk, first_name};
 use netblt_io::copy::{End, Heard, listen};
 use netblt_io::files::Nobody;
-use netblt_io::{Carrier, ConnectionId, Ended, Key, Offer, Socket, Station};
+use netblt_io::{ConnectionId, Ended, Key, Offer, Station};
 use serde::Serialize;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
@@ -106,11 +109,21 @@ pub fn run(arguments: &Copy) -> Outcome {
     };
     let input = far.output.take().ok_or_else(|| Failure::new("the far end has no output"))?;
     let heard = listen(input, is_push.then_some(to_outbox));
-    let rule = match arguments.l4s {
-        true => RateControl::L4s,
-        false => RateControl::of(arguments.scavenge),
+    // The rate is bounded while the copy runs.
+    let rate_found = match arguments.scavenge {
+        true => netblt_client::Rate::Scavenging { at_most_bps: None },
+        false => netblt_client::Rate::Competing { at_most_bps: None },
     };
-    let (station, id) = open(peer, key, end, (death_timer_s, rule))?;
+    let options = Options {
+        seal: Some(key.into()),
+        rate: rate_found,
+        l4s: arguments.l4s,
+        // Sealed packets are authenticated.
+        checksum_data: false,
+        death_timer_s,
+        ..Options::default()
+    };
+    let (station, id) = open(peer, end, &options)?;
     let progress = Progress::new(arguments.json, arguments.quiet);
     let mut copy = Following {
         station,
@@ -184,22 +197,14 @@ fn ports(text: &str) -> Outcome<(u16, u16)> {
     }
 }
 
-fn open(
-    peer: SocketAddr,
-    key: Key,
-    end: End,
-    (death_timer_s, rule): (u16, RateControl),
-) -> Outcome<(Station, ConnectionId)> {
-    let any: SocketAddr = match peer {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
-    let mut socket = Socket::bind(Carrier::Udp, any)
-        .map_err(|error| Failure::new(format!("cannot open a socket: {error}")))?;
-    socket.seal(key);
-    let limits = limits(death_timer_s);
+fn open(peer: SocketAddr, end: End, options: &Options) -> Outcome<(Station, ConnectionId)> {
+    let socket = socket_towards(peer, options.carrier, options.seal.as_ref()).map_err(failure)?;
+    let Proposal { packet_sizes_bytes, limits } = options.proposal(peer).map_err(failure)?;
     let mut station = Station::new(socket, EndpointLimits::default(), limits, Timing::default());
-    station.find_rates(rule);
+    station.try_packet_sizes(packet_sizes_bytes);
+    if let Some(rule) = options.control() {
+        station.find_rates(rule);
+    }
     let random = netblt_client::follow::random();
     let ports = (1024 | random as u16, super::server::PORT);
     let opening = (end.mode(), (random >> 16) as u32);
@@ -307,10 +312,14 @@ impl Following {
             Ok(false) => {}
             Err(error) => output::say(format_args!("{error}; the rate stays")),
         }
-        if !*bounded && self.station.progress(self.id).is_some() {
+        if !*bounded
+            && self.station.progress(self.id).is_some()
+            && let Some(packet_size_bytes) = self.station.packet_size_bytes(self.id)
+        {
             *bounded = true;
+            let most = burst(self.rate.bound(), packet_size_bytes);
             match self.is_push {
-                true => self.station.bound_rate(self.id, burst(self.rate.bound())),
+                true => self.station.bound_rate(self.id, most),
                 false => {
                     let _ = self.far.teller.tell(&Message::Rate(self.rate.bound()));
                 }
