@@ -1,5 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first one asks the trial to stop, the second one forces. So does the end of
-//! standard input, where another program holds it.
+//! standard input, where another program holds it. A command that can say at once what it came to is asked to, at the
+//! second one, and forced a second later.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{keys, output};
@@ -9,25 +10,75 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+/// How long a command has to end at once.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// What signals want.
+#[derive(Clone, Debug, Default)]
+pub struct Signalled {
+    stop: Arc<AtomicBool>,
+    at_once: Arc<AtomicBool>,
+}
+
+impl Signalled {
+    /// The command is to end.
+    pub fn stop(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+    /// It is to end without waiting for anybody.
+    pub fn at_once(&self) -> bool {
+        self.at_once.load(Ordering::SeqCst)
+    }
+}
+
+/// Watches from a thread of its own. The second signal asks once more; who has not ended a second later, or at the third,
+/// is forced.
+pub fn watch_twice() -> Outcome<Signalled> {
+    let signalled = Signalled::default();
+    let raised = signalled.clone();
+    let forced = || force("stopped by force");
+    on_signals(move || {
+        if !raised.stop.swap(true, Ordering::SeqCst) {
+            output::say("stopping; once more to stop at once");
+        } else if !raised.at_once.swap(true, Ordering::SeqCst) {
+            std::thread::spawn(move || {
+                std::thread::sleep(AT_ONCE);
+                forced()
+            });
+        } else {
+            forced();
+        }
+    })?;
+    Ok(signalled)
+}
+
+fn force(why: &str) {
+    keys::restore();
+    output::say(why);
+    std::process::exit(Exit::Failed.code().into());
+}
+
+fn on_signals(mut act: impl FnMut() + Send + 'static) -> Outcome<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| Failure::new(format!("cannot watch for signals: {error}")))?;
+    std::thread::spawn(move || signals.forever().for_each(|_signal| act()));
+    Ok(())
+}
 
 /// Watches from a thread of its own; the flag becomes true with the first signal.
 ///
 /// Call it after a user namespace was entered: that is refused to a process with threads.
 pub fn watch() -> Outcome<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::new(format!("cannot watch for signals: {error}")))?;
     let raised = flag.clone();
-    std::thread::spawn(move || {
-        for _signal in signals.forever() {
-            if raised.swap(true, Ordering::SeqCst) {
-                keys::restore();
-                output::say("stopped by force; `netanvil clean` removes what is left");
-                std::process::exit(Exit::Failed.code().into());
-            }
-            output::say("stopping: results taken so far are kept; once more to force");
+    on_signals(move || {
+        if raised.swap(true, Ordering::SeqCst) {
+            force("stopped by force; `netanvil clean` removes what is left");
         }
-    });
+        output::say("stopping: results taken so far are kept; once more to force");
+    })?;
     Ok(flag)
 }
 

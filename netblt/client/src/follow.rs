@@ -29,6 +29,8 @@ const NO_SESSION: &str = "no session: the two ends have not the same key";
 pub struct Wanted {
     /// It is to end; the other end hears this reason.
     pub stop: Option<&'static str>,
+    /// If it is to end, it does so at once: the other end is told, and nobody waits for its word.
+    pub at_once: bool,
     /// It is to send no faster; None for what was agreed on.
     pub at_most_bps: Option<f64>,
 }
@@ -46,6 +48,7 @@ pub struct Following {
     started: Instant,
     /// For which reason, and since when.
     stopped: Option<(&'static str, Instant)>,
+    at_once: bool,
     bound_bps: Option<f64>,
 }
 
@@ -103,7 +106,7 @@ impl Following {
             Error::Options { what: "cannot open a connection".to_owned(), remedy: "call again" }
         })?;
         let (started, stopped, bound_bps) = (Instant::now(), None, None);
-        Ok(Following { station, id, peer, keeps, started, stopped, bound_bps })
+        Ok(Following { station, id, peer, keeps, started, stopped, at_once: false, bound_bps })
     }
 
     /// Turns until the transfer is over at this end.
@@ -115,6 +118,7 @@ impl Following {
             }
             let progress = self.station.progress(self.id);
             let wanted = watch(progress);
+            self.at_once = wanted.at_once;
             if let (Some(reason), None) = (wanted.stop, self.stopped) {
                 self.stopped = Some((reason, Instant::now()));
                 self.station.quit(self.id, reason);
@@ -151,7 +155,7 @@ impl Following {
     /// Why there is nothing to wait for, if so: for the other end, and for who called.
     fn in_vain(&self) -> Option<(&'static str, Error)> {
         if let Some((reason, since)) = self.stopped
-            && since.elapsed() > QUIT_PATIENCE
+            && (self.at_once || since.elapsed() > QUIT_PATIENCE)
         {
             return Some((reason, Error::Cancelled { kept: false }));
         }
@@ -163,8 +167,12 @@ impl Following {
 
     /// Stays for an other end that may have missed our last packets, until it is content; mostly it is at once.
     pub fn linger(&mut self) {
+        self.linger_while(|| true);
+    }
+    /// The same, but no longer than who calls wants to; asked about every 50 ms.
+    pub fn linger_while(&mut self, wanted: impl Fn() -> bool) {
         let since = Instant::now();
-        while self.station.connections().next().is_some() && since.elapsed() < LINGER {
+        while self.station.connections().next().is_some() && since.elapsed() < LINGER && wanted() {
             if self.station.turn(LOOK, &mut Nobody).is_err() {
                 return;
             }

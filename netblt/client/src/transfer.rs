@@ -83,7 +83,7 @@ impl Shared {
             self.change(|seen| seen.progress = progress);
         }
         let stop = self.stop.load(Ordering::SeqCst).then_some(CANCELLED);
-        Wanted { stop, at_most_bps: self.seen().at_most_bps }
+        Wanted { stop, at_once: false, at_most_bps: self.seen().at_most_bps }
     }
 }
 
@@ -140,10 +140,10 @@ impl<T: Send + 'static> Transfer<T> {
             State::Waiting(work) => {
                 let mut result = Err(Error::Cancelled { kept: false });
                 let mut watch = |progress| {
-                    let Wanted { stop, at_most_bps } = shared.look(progress);
+                    let wanted = shared.look(progress);
                     Wanted {
-                        stop: if go_on(progress) { stop } else { Some(CANCELLED) },
-                        at_most_bps,
+                        stop: if go_on(progress) { wanted.stop } else { Some(CANCELLED) },
+                        ..wanted
                     }
                 };
                 work.run(&mut watch, |came_to| result = came_to);

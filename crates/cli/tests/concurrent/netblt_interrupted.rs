@@ -160,6 +160,66 @@ fn who_is_interrupted_reports_though_nobody_confirms() {
     });
 }
 
+/// Two signals, the second once the first has been heard. The process ends within seconds less than the other end would
+/// have had to confirm, 5 s.
+fn interrupted_twice(mut transfer: Process, stopped: Pid) -> Ran {
+    let mut stderr = BufReader::new(transfer.0.stderr.take().expect("piped"));
+    let mut heard = String::new();
+    transfer.signal(Signal::SIGINT);
+    while !heard.contains("stopping") {
+        assert!(stderr.read_line(&mut heard).expect("text") > 0, "it has ended: {heard}");
+    }
+    let signalled = Instant::now();
+    transfer.signal(Signal::SIGINT);
+    let code = transfer.0.wait().expect("a child").code();
+    assert!(signalled.elapsed() < Duration::from_secs(4), "{:?}", signalled.elapsed());
+    // It may hold the other end of standard error.
+    let _ = kill(stopped, Signal::SIGCONT);
+    let stdout = std::io::read_to_string(transfer.0.stdout.take().expect("piped")).unwrap();
+    Ran { code, stdout, stderr: heard + &std::io::read_to_string(stderr).expect("text") }
+}
+
+/// The other end is stopped, and the second signal comes while it is waited for.
+#[test]
+fn a_second_signal_ends_it_at_once_and_what_is_kept_is_said() {
+    std::thread::scope(|scope| {
+        for (arguments, part) in TRANSFERS {
+            scope.spawn(move || {
+                let scratch = scene();
+                let (server, address) = serve(&scratch);
+                let json = format!("{arguments} --json");
+                let transfer = under_way(&scratch, &json, part, &address);
+                server.signal(Signal::SIGSTOP);
+                let ran =
+                    interrupted_twice(transfer, Pid::from_raw(server.0.id() as i32)).expect(2);
+                let json = object(&ran);
+                assert_eq!(
+                    (&json["complete"], &json["interrupted"]),
+                    (&false.into(), &true.into())
+                );
+                let kept = json["kept_bytes"].as_u64().unwrap();
+                assert_eq!(kept > 0, part.is_some(), "{}", ran.stdout);
+                assert!(ran.stderr.contains("interrupted at once"), "{}", ran.stderr);
+                assert_eq!(ran.stderr.contains("goes on"), part.is_some(), "{}", ran.stderr);
+            });
+        }
+        for arguments in ["file lab2:HERE/target", "lab2:HERE/file target"] {
+            scope.spawn(move || {
+                let scratch = scene();
+                let (copy, far) = copying(&scratch, arguments);
+                kill(far, Signal::SIGSTOP).unwrap();
+                let ran = interrupted_twice(copy, far).expect(2);
+                let last = ran.stdout.lines().last().unwrap_or_default();
+                let end: Value = serde_json::from_str(last).expect(&ran.stderr);
+                let said = (&end["event"], &end["interrupted"], &end["resumable"]);
+                assert_eq!(said, (&"end".into(), &true.into(), &true.into()), "{last}");
+                assert!(ran.stderr.contains("interrupted at once"), "{}", ran.stderr);
+                assert!(ran.stderr.contains("the same command goes on"), "{}", ran.stderr);
+            });
+        }
+    });
+}
+
 #[test]
 fn people_read_what_is_kept() {
     let scratch = scene();

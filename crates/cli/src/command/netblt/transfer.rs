@@ -4,7 +4,8 @@ use super::args::{Output, Recv, Send, Test, Transfer};
 use super::outcome::{TransferReport, shown};
 use super::parameters::{carrier, failure, options};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::{interrupt, output};
+use crate::interrupt::{self, Signalled};
+use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use netblt::{Ending, Mode};
 use netblt_client::address::resolve;
@@ -13,7 +14,6 @@ use netblt_client::{Error, place};
 use netblt_io::files::{self, Wish};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 const TRUSTED_PATH: &str = "note: nothing is encrypted; the path to the other end is trusted";
 
@@ -55,7 +55,8 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     if options.seal.is_none() && !shown.quiet {
         output::say(TRUSTED_PATH);
     }
-    let followed = follow(following, shown)?;
+    let signalled = interrupt::watch_twice()?;
+    let followed = follow(following, shown, &signalled)?;
     let report = TransferReport::opened_here(&followed);
     match shown.json {
         true => output::print_json(&report)?,
@@ -63,16 +64,17 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     }
     match followed.ended.outcome.is_complete() {
         true => Ok(Exit::Done),
-        false => Err(incomplete(followed)),
+        false => Err(incomplete(followed, signalled.at_once())),
     }
 }
 
 /// What arrived is worth mentioning only if something did, and was a file's, and is still there.
-fn incomplete(followed: Followed) -> Failure {
+fn incomplete(followed: Followed, at_once: bool) -> Failure {
     let (peer, outcome) = (shown(followed.ended.peer), followed.ended.outcome.clone());
     let kept = followed.kept_bytes().is_some_and(|bytes| bytes > 0);
     let what = match followed.unheard {
         Some(error @ Error::OtherKey { .. }) => return failure(error),
+        Some(_) if at_once => "was interrupted at once; the other end may not know".to_owned(),
         Some(_) => format!(
             "was interrupted; the other end did not confirm within {} s that it knows",
             QUIT_PATIENCE.as_secs()
@@ -89,8 +91,7 @@ fn incomplete(followed: Followed) -> Failure {
 }
 
 /// Turns the transfer until it is over, dally included.
-fn follow(mut following: Following, shown: &Output) -> Outcome<Followed> {
-    let interrupted = interrupt::watch()?;
+fn follow(mut following: Following, shown: &Output, signalled: &Signalled) -> Outcome<Followed> {
     let bar = bar(shown);
     let followed = following.watch(&mut |progress| {
         if let Some(progress) = progress {
@@ -98,11 +99,11 @@ fn follow(mut following: Following, shown: &Output) -> Outcome<Followed> {
             bar.set_position(progress.done_bytes);
             bar.set_message(format!("{} again", progress.repeated_packets));
         }
-        let stop = interrupted.load(Ordering::SeqCst).then_some("interrupted");
-        Wanted { stop, at_most_bps: None }
+        let stop = signalled.stop().then_some("interrupted");
+        Wanted { stop, at_once: signalled.at_once(), at_most_bps: None }
     });
     let followed = followed.map_err(failure)?;
-    following.linger();
+    following.linger_while(|| !signalled.stop());
     bar.finish_and_clear();
     Ok(followed)
 }

@@ -8,7 +8,8 @@ use super::progress::{Progress, bytes};
 use super::rate::Rate;
 use super::{GOES_ON, broken, burst};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::{interrupt, output};
+use crate::interrupt::{self, Signalled};
+use crate::output;
 use netblt::{EndpointLimits, Timing};
 use netblt_client::address::socket_towards;
 use netblt_client::follow::QUIT_PATIENCE;
@@ -26,7 +27,6 @@ use netblt_io::{ConnectionId, Ended, Key, Offer, Station};
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 use units::Duration;
@@ -70,7 +70,7 @@ pub fn run(arguments: &Copy) -> Outcome {
     // What is wrong here is known before anybody is asked for a password.
     let choice = Choice::new(&patterns, links, sparse).map_err(Failure::new)?;
     let near = near(&plan, choice)?;
-    let interrupted = interrupt::watch()?;
+    let signalled = interrupt::watch_twice()?;
 
     let mut far = Far::start(&arguments.rsh, plan.host(), &arguments.remote_program)?;
     let (key, digits) = Key::draw().ok_or_else(|| Failure::new("this system has no randomness"))?;
@@ -139,12 +139,13 @@ pub fn run(arguments: &Copy) -> Outcome {
         summary: None,
         started: Instant::now(),
         peer,
+        signalled,
         interrupted: None,
         gone: None,
         broken: None,
     };
     copy.rate.listen();
-    let ended = copy.follow(&interrupted)?;
+    let ended = copy.follow()?;
     copy.conclude(&ended, arguments)
 }
 
@@ -228,6 +229,7 @@ struct Following {
     summary: Option<Summary>,
     started: Instant,
     peer: SocketAddr,
+    signalled: Signalled,
     /// Since when a signal wants it to end.
     interrupted: Option<Instant>,
     /// Since when the channel has ended, and why.
@@ -238,7 +240,7 @@ struct Following {
 
 impl Following {
     /// Until the connection is over.
-    fn follow(&mut self, interrupted: &std::sync::atomic::AtomicBool) -> Outcome<Ended> {
+    fn follow(&mut self) -> Outcome<Ended> {
         let mut bounded = false;
         loop {
             let turned = self.station.turn(PAUSE, &mut Nobody);
@@ -249,7 +251,7 @@ impl Following {
             if let Some(ended) = ended {
                 return Ok(ended);
             }
-            if interrupted.load(Ordering::SeqCst) && self.interrupted.is_none() {
+            if self.signalled.stop() && self.interrupted.is_none() {
                 self.interrupted = Some(Instant::now());
                 self.station.quit(self.id, INTERRUPTED);
             }
@@ -264,6 +266,10 @@ impl Following {
     /// Whether there is nothing to wait for; says why.
     fn is_in_vain(&mut self) -> bool {
         if self.broken.is_some() {
+            return true;
+        }
+        if self.interrupted.is_some() && self.signalled.at_once() {
+            self.broken = Some("interrupted at once; the other end may not know".to_owned());
             return true;
         }
         if self.interrupted.is_some_and(|since| since.elapsed() > QUIT_PATIENCE) {
@@ -333,6 +339,7 @@ impl Following {
         // A receiver tells how it fared; where that is this end, it knows.
         let waiting = Instant::now();
         while self.is_push
+            && !self.signalled.stop()
             && ended.outcome.is_complete()
             && self.summary.is_none()
             && self.gone.is_none()
@@ -390,7 +397,10 @@ impl Following {
     /// The other end may have missed our last packets; when it is content its channel ends.
     fn linger(&mut self) {
         let started = Instant::now();
-        while self.station.connections().next().is_some() && started.elapsed() < PATIENCE {
+        while self.station.connections().next().is_some()
+            && started.elapsed() < PATIENCE
+            && !self.signalled.stop()
+        {
             let ended = self.heard.try_iter().any(|heard| matches!(heard, Heard::Ended(_)));
             if self.station.turn(PAUSE, &mut Nobody).is_err() || ended {
                 return;
