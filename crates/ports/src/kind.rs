@@ -199,6 +199,8 @@ pub struct Facts {
     pub xdp_frame_size_max_bytes: u32,
     /// Largest frame to be sent, FCS included.
     pub frame_size_bytes: u32,
+    /// Ports that belong together, and processors that they may use.
+    pub ports_and_cores: (usize, usize),
 }
 
 /// What was chosen, and why.
@@ -251,7 +253,23 @@ mod tests {
             xdp_sends: None,
             xdp_frame_size_max_bytes: 3404,
             frame_size_bytes: 1518,
+            ports_and_cores: (2, 2),
         }
+    }
+
+    #[test]
+    fn ports_that_would_not_send_at_the_same_time_are_of_another_kind() {
+        for (ports, cores, chosen) in [
+            (2, 1, PortType::XDP),
+            (3, 2, PortType::XDP),
+            (4, 2, PortType::AF_XDP),
+            (8, 8, PortType::XDP),
+        ] {
+            let many = Facts { ports_and_cores: (ports, cores), ..facts() };
+            assert_eq!(choose(PortType::AUTO, &many).port_type, chosen, "{ports} on {cores}");
+        }
+        let many = Facts { ports_and_cores: (8, 2), ..facts() };
+        assert_eq!(choose(PortType::XDP, &many).port_type, PortType::XDP, "asked for");
     }
 
     #[test]

@@ -292,6 +292,7 @@ fn open_chosen(
         bpf_allowed: af_xdp::bpf_allowed(),
         driver_xdp: None,
         frame_size_bytes: request.largest_frame.bytes(),
+        ports_and_cores: (room.ports, thread::allowed_cores().len()),
     };
     let mut choice = kind::choose(request.port_type, &facts);
     loop {

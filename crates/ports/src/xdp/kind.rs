@@ -29,6 +29,13 @@ impl PortKind for Xdp {
         if let Some(Err(why)) = &facts.xdp_sends {
             return Err(why.clone());
         }
+        // Each spins on a core for a trial, and takes no turns.
+        let (ports, cores) = facts.ports_and_cores;
+        if ports > cores + 1 {
+            return Err(format!(
+                "{ports} ports on {cores} processors, and those that share one do not send at the same time"
+            ));
+        }
         let (largest, max) = (facts.frame_size_bytes, facts.xdp_frame_size_max_bytes);
         match largest > max {
             true => Err(format!("frames of {largest} bytes are more than its {max}")),
