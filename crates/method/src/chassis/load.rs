@@ -11,10 +11,10 @@ use crate::search::{
     Search as _, Upper, drive,
 };
 use crate::subject::Ceiling;
-use crate::{Finding, RunError, SearchPolicy, SuiteConfig};
+use crate::{Finding, RunError, SearchPolicy, SuiteConfig, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use trial::{Role, TrialResult};
+use trial::{InvalidReason, Role, TrialResult};
 use units::{Duration, FrameRate};
 
 /// What came out at one load. Rates are sums over all ports, as RFC 2889 appendix B wants the load
@@ -53,6 +53,10 @@ pub struct LoadPoint {
     /// frames came out: they have no rate.
     #[serde(default)]
     pub kept_up: Option<f64>,
+    /// Where nothing speaks against the trial but that less was offered than intended: what the port offered that
+    /// offered least.
+    #[serde(default)]
+    pub short_of: Option<FrameRate>,
 }
 
 impl LoadPoint {
@@ -86,12 +90,20 @@ impl LoadPoint {
             invalid: shortfall_words(ran),
             paused: result.sent.iter().map(|sent| sent.report.held_back()).sum(),
             kept_up: (forwarded > 0.0).then_some(share),
+            short_of: result.least_offered_rate().filter(|_| is_only_short(ran)),
         }
     }
     /// Start skew as a share of the trial: RFC 2889 appendix B wants 1 % or less.
     pub fn skew_percent(&self) -> f64 {
         self.start_skew.as_secs_f64() / self.duration.as_secs_f64().max(1e-12) * 100.0
     }
+}
+
+/// Whether a trial is invalid since its load was less than intended, and for no other reason.
+fn is_only_short(ran: &Ran) -> bool {
+    let reasons = ran.result.invalid_reasons();
+    let is_short = |reason: &InvalidReason| matches!(reason, InvalidReason::Shortfall { .. });
+    ran.verdict == Verdict::Invalid && !reasons.is_empty() && reasons.iter().all(is_short)
 }
 
 /// Why a trial decides nothing.
@@ -174,6 +186,10 @@ impl Throughput {
     }
 }
 
+/// Trials of full length that are to show what a tester that falls short can offer.
+const PROOFS: u32 = 4;
+/// What a trial carried while it lost frames, less this, may be carried without.
+const SOMEWHAT_LESS: f64 = 0.9;
 /// Loads in parts of the medium's maximum.
 const PARTS: u64 = 1_000_000;
 
@@ -233,6 +249,12 @@ struct Search<'l> {
     full: Duration,
     /// By load: such trials that lost frames, and all of them.
     at: BTreeMap<u64, (u32, u32)>,
+    /// The highest load that a trial offered, though not the one intended, without more loss than may be.
+    proved: Option<(FrameRate, LoadPoint)>,
+    /// The same in trials shorter than full ones, with the loads intended.
+    proved_shortly: Vec<(FrameRate, u64)>,
+    /// The least that came out of such trials that lost frames, in parts of the medium.
+    carried_shortly: Option<u64>,
 }
 
 /// Runs one load of a pattern.
@@ -348,6 +370,9 @@ impl<'l> Search<'l> {
             passed,
             full: Duration::from_secs_f64(config.trial.duration_s),
             at: BTreeMap::new(),
+            proved: None,
+            proved_shortly: vec![],
+            carried_shortly: None,
         }
     }
 
@@ -379,7 +404,7 @@ impl<'l> Search<'l> {
                 }
             }
         }
-        Ok(self.found(bounds))
+        self.found_or_proved(bench, bounds)
     }
 
     /// By what the port carried that got least of what it should; what short trials found must stand one of
@@ -406,7 +431,17 @@ impl<'l> Search<'l> {
         if short < full {
             bounds.lower = search.confirmed();
         }
-        Ok(self.found(bounds))
+        self.found_or_proved(bench, bounds)
+    }
+
+    fn found_or_proved(
+        &mut self,
+        bench: &mut Bench<'_>,
+        bounds: Bounds,
+    ) -> Result<Throughput, RunError> {
+        let found = self.found(bounds);
+        self.prove(bench, &found)?;
+        Ok(self.at_least_proved(found))
     }
 
     /// The load at which the worst port would have lost no more than may be, of the trial made last.
@@ -487,9 +522,81 @@ impl<'l> Search<'l> {
             false => {
                 self.invalid_trials += 1;
                 self.reasons.clone_from(&point.invalid);
+                self.note_proved(load, &point, duration);
             }
         }
         Ok(point)
+    }
+
+    /// A trial that offered less than intended says nothing of the load intended. That all came out is true of the
+    /// load that was offered all the same.
+    fn note_proved(&mut self, load: u64, point: &LoadPoint, duration: Duration) {
+        let Some(offered) = point.short_of.filter(|_| point.kept_up.is_some()) else { return };
+        if point.loss_percent > self.tolerance_percent {
+            let carried = (load as f64 * point.worst_port_ratio) as u64;
+            self.carried_shortly = self.carried_shortly.into_iter().chain([carried]).min();
+        } else if duration < self.full {
+            self.proved_shortly.push((offered, load));
+        } else if self.proved.as_ref().is_none_or(|(rate, _)| *rate < offered) {
+            self.proved = Some((offered, point.clone()));
+        }
+    }
+
+    /// Where no trial of full length was valid: those that shorter ones give hope of, from the highest on, or where all
+    /// of them lost frames, somewhat less than they carried.
+    fn prove(&mut self, bench: &mut Bench<'_>, found: &Throughput) -> Result<(), RunError> {
+        if !matches!(found.finding, Finding::Invalid { .. }) {
+            return Ok(());
+        }
+        self.proved_shortly.sort();
+        for _ in 0..PROOFS {
+            let hoped = self.proved_shortly.pop();
+            let known = self.proved.as_ref().map(|(rate, _)| *rate);
+            let load = match (hoped, known) {
+                (Some((offered, load)), _) if known.is_none_or(|known| known < offered) => load,
+                (None, None) => match self.carried_shortly {
+                    Some(carried) => (carried as f64 * SOMEWHAT_LESS) as u64,
+                    None => break,
+                },
+                _ => break,
+            };
+            if load < self.range().min {
+                break;
+            }
+            self.point(bench, load, self.full)?;
+        }
+        Ok(())
+    }
+
+    /// Of a tester that could not offer more, what it did offer without a loss.
+    fn at_least_proved(&mut self, found: Throughput) -> Throughput {
+        let is_open = matches!(
+            found.finding,
+            Finding::Invalid { .. } | Finding::AtLeast { .. } | Finding::Between { .. }
+        );
+        let proved = self
+            .proved
+            .take()
+            .filter(|(rate, _)| is_open && found.rate.is_none_or(|known| known < *rate));
+        let Some((rate, point)) = proved else { return found };
+        let load_percent = 100.0 * rate.fps() / self.loads.rate_of(100.0).fps();
+        let finding = match found.finding {
+            Finding::Between { why } if found.upper_percent.is_some_and(|up| up > load_percent) => {
+                Finding::Between { why }
+            }
+            Finding::Between { why } => {
+                return Throughput { finding: Finding::Between { why }, ..found };
+            }
+            _ => Finding::AtLeast { why: point.invalid.join("; ") },
+        };
+        Throughput {
+            finding,
+            load_percent: Some(load_percent),
+            rate: Some(rate),
+            point: Some(point),
+            lossy_at_rate: None,
+            ..found
+        }
     }
 
     fn try_load(
@@ -551,7 +658,8 @@ impl<'l> Search<'l> {
             with_tolerance: vec![],
         };
         let slack_percent = self.config.search.resolution_percent + self.tolerance_percent;
-        throughput.kept_up_load(slack_percent / 100.0)
+        let throughput = throughput.kept_up_load(slack_percent / 100.0);
+        self.at_least_proved(throughput)
     }
 }
 

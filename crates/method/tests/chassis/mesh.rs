@@ -283,6 +283,70 @@ impl<T: Tester> Tester for ShortBetween<T> {
     }
 }
 
+/// A tester that offers 3 % less than asked for, and no more than 40 % of 100 Mb/s.
+struct Weak<T>(T);
+
+const WEAK_MOST_FPS: f64 = 0.4 * 148_809.5;
+
+impl<T: Tester> Tester for Weak<T> {
+    fn describe(&self) -> &TesterDescription {
+        self.0.describe()
+    }
+    fn run(&mut self, trial: &Trial) -> Result<TrialResult, TesterError> {
+        let mut weak = trial.clone();
+        for segment in weak.loads.iter_mut().flat_map(|load| &mut load.schedule.segments) {
+            let asked = segment.rate.fps();
+            let share = 0.97_f64.min(WEAK_MOST_FPS / asked);
+            segment.rate = segment.rate.scaled(share);
+            segment.frames = (segment.frames as f64 * share) as u64;
+        }
+        let mut result = self.0.run(&weak)?;
+        let Some(sent) = result.sent.first().filter(|_| result.is_valid()) else {
+            return Ok(result);
+        };
+        let (port, offered, unsent_frames) = (sent.report.port, sent.intended_rate, 0);
+        let intended = trial.loads[0].schedule.mean_rate();
+        let reason = InvalidReason::Shortfall { port, intended, offered, unsent_frames };
+        result.validity = Validity::Invalid(vec![reason]);
+        Ok(result)
+    }
+    fn pause(&mut self, span: Duration) -> Result<(), TesterError> {
+        self.0.pause(span)
+    }
+}
+
+/// Of a device that is faster than the tester the load is stated that was offered and came out whole, as a bound; of one
+/// that is slower, nothing that is above what it carries.
+#[test]
+fn a_weak_tester_states_what_it_did_offer() {
+    for (device_percent, policy) in [
+        (100.0_f64, SearchPolicy::Bisect),
+        (100.0, SearchPolicy::Adaptive),
+        (20.0, SearchPolicy::Bisect),
+        (20.0, SearchPolicy::Adaptive),
+    ] {
+        let limit = (4.0 * 1_488.095 * device_percent) as u64;
+        let toml = format!(
+            "ports = 4\n{SWITCH}[output]\nframes = 8\n[impair]\npolice-frames-per-second = {limit}\n\
+             police-burst-frames = 8\n"
+        );
+        let mut config = config(&[ChassisTest::FullyMeshed]);
+        (config.search.policy, config.frame_sizes) = (policy, sizes(&[64]));
+        let (mut results, _) = run_behind(&toml, config, Weak);
+        let throughput = record::<MeshResult>(&results.remove(0)).throughput;
+        assert!(matches!(throughput.finding, Finding::AtLeast { .. }), "{throughput:?}");
+        let found = throughput.load_percent.unwrap();
+        let most = device_percent.min(40.0);
+        assert!(
+            found <= most * 1.01 && found >= most * 0.4,
+            "{device_percent} {policy:?}: {found}"
+        );
+        if device_percent == 100.0 {
+            assert!((found - 40.0).abs() < 0.5, "{policy:?}: {found}");
+        }
+    }
+}
+
 /// What the tester could not try says nothing of the device: the upper bound is a load that lost frames.
 #[test]
 fn an_interval_ends_at_a_load_that_lost_frames() {
