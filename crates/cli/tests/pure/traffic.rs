@@ -319,6 +319,26 @@ fn a_capture_is_sent_at_a_rate_or_as_it_was_timed() {
     refused("--as-timed", "--pcap");
 }
 
+/// 200 frames, 10 ms apart but for one gap of 300 ms: 199 distances of 2.28 s, and their mean to the first frame again.
+#[test]
+fn a_capture_of_200_frames_is_200_frames_and_its_time_can_be_read() {
+    let scratch = Scratch::new();
+    let at_us = |frame: u32| frame * 10_000 + if frame >= 100 { 290_000 } else { 0 };
+    let frames: Vec<_> = (0..200).map(|frame| (at_us(frame), 100)).collect();
+    std::fs::write(scratch.path().join("trace.pcap"), pcap(&frames)).unwrap();
+    let send = "--sim router --pcap trace.pcap --rewrite mac,ip --as-timed";
+    let ran = traffic(&scratch, send, &[]).expect(0);
+    let line = |word: &str| ran.stdout.lines().find(|line| line.starts_with(word)).unwrap();
+    // 2.28 s x 200 / 199.
+    assert!(line("one way").ends_with(", 2.291 s"), "{}", ran.stdout);
+    assert!(line("sent").contains(" 200 frames"), "{}", ran.stdout);
+    assert!(line("received").contains(" 200 frames"), "{}", ran.stdout);
+    let sent = |ran: &Ran| json_lines(ran).last().unwrap()["sent_frames"].as_u64();
+    let repeated = traffic(&scratch, &format!("{send} --json --duration 4571ms"), &[]).expect(0);
+    // The second round begins after 2.2915 s and has its last frame 2.28 s later, after 4.5715 s.
+    assert_eq!(sent(&repeated), Some(399));
+}
+
 /// Two flows of a file of the OTG API, 6,000 and 2,000 frames a second: three turns and one.
 #[test]
 fn flows_of_an_otg_file_have_their_rates_or_share_one() {

@@ -27,6 +27,8 @@ pub const STRETCH_FRAMES: u64 = 1 << 28;
 const STRETCH_TIME: Duration = Duration::from_secs(86_400);
 /// A stretch of frames that have times of their own has whole rounds of them, about so many frames.
 const TIMED_FRAMES: usize = 100_000;
+/// Keys alter a load by tenths; that of a key and its opposite is rounded to a thousandth of a frame a second.
+const SAME_SPEED: f64 = 1e-3;
 /// How often whoever is in control is asked during a pause.
 const PAUSE_LOOK: Duration = Duration::from_ms(20);
 /// Residual frames are waited for no longer.
@@ -38,7 +40,7 @@ pub struct GeneratorConfig {
     /// Of each sending port.
     pub load: Load,
     /// The time from each frame to the next, over and over, where frames have times of their own; `load` is
-    /// their mean rate then.
+    /// their mean rate then; a key that alters it alters the times with it.
     pub timed: Option<Vec<Duration>>,
     /// For how long; `None` until somebody ends it.
     pub duration: Option<Duration>,
@@ -128,7 +130,8 @@ impl Generator<'_> {
         control: &mut dyn Control,
         sink: &mut dyn FnMut(&GeneratorEvent) -> Result<(), RunError>,
     ) -> Result<Totals, RunError> {
-        let mut rate = self.rate(tester)?;
+        let captured_rate = self.rate(tester)?;
+        let mut rate = captured_rate;
         let mut totals = Totals::default();
         // As the schedule has it, and as it was.
         let (mut passed, mut sent_for) = (Duration::ZERO, Duration::ZERO);
@@ -138,7 +141,9 @@ impl Generator<'_> {
         loop {
             let left = self.config.duration.map(|duration| duration.saturating_sub(passed));
             let rate_on = rate.scaled(self.mix.share_without(&off));
-            let schedule = self.stretch(rate_on, left)?;
+            // The load may be rounded, and the captured times are not: what counts is what became of the load.
+            let speed = rate_on.fps() / captured_rate.fps();
+            let schedule = self.stretch((rate_on, speed), left)?;
             if schedule.frames() == 0 {
                 return Ok(totals);
             }
@@ -184,8 +189,12 @@ impl Generator<'_> {
         }
     }
 
-    /// The schedule of the next stretch.
-    fn stretch(&self, rate: FrameRate, left: Option<Duration>) -> Result<Schedule, RunError> {
+    /// The schedule of the next stretch; frames that have times of their own leave `speed` times as fast.
+    fn stretch(
+        &self,
+        (rate, speed): (FrameRate, f64),
+        left: Option<Duration>,
+    ) -> Result<Schedule, RunError> {
         let frames_max = self.config.stretch_frames.min(rate.frames_in(STRETCH_TIME));
         let Some(gaps) = &self.config.timed else {
             let frames = left.map_or(frames_max, |left| rate.frames_in(left)).min(frames_max);
@@ -195,15 +204,14 @@ impl Generator<'_> {
         if one_round == Duration::ZERO {
             return Err(RunError::Config("all frames have the same time: send at a rate".into()));
         }
-        // As captured, or so much faster.
-        let speed = rate.fps() * one_round.as_secs_f64() / gaps.len() as f64;
         let rounds = (TIMED_FRAMES / gaps.len()).max(1);
         let (mut segments, mut at) = (vec![], Duration::ZERO);
         for gap in gaps.iter().cycle().take(rounds * gaps.len()) {
             if left.is_some_and(|left| at >= left) {
                 break;
             }
-            let gap = match (speed - 1.0).abs() < 1e-6 {
+            // To the picosecond: a round that is shorter than the capture would end with its first frame again.
+            let gap = match (speed - 1.0).abs() < SAME_SPEED {
                 true => *gap,
                 false => Duration::from_secs_f64(gap.as_secs_f64() / speed),
             };

@@ -335,6 +335,36 @@ fn captured_frames_leave_as_they_were_timed_with_addresses_rewritten() {
     assert!(seen.iter().all(|(_, frame)| wire::verify::transport_is_good(frame)));
 }
 
+/// 200 frames, 10 ms apart but for a gap of 300 ms after the 100th, as a program gives them: the load is their mean
+/// rate to a thousandth of a frame a second, 87.281 of 87.28064. One round is the capture, and no frame more.
+#[test]
+fn a_capture_is_sent_once_or_as_often_as_was_asked_for_to_the_frame() {
+    let ms = Duration::from_ms;
+    let mut gaps = vec![ms(10); 199];
+    gaps[99] = ms(300);
+    let captured: Duration = gaps.iter().copied().sum();
+    gaps.push(Duration::from_ps(captured.as_ps() / 199));
+    let one_round: Duration = gaps.iter().copied().sum();
+    for rounds in [1, 3] {
+        let config = GeneratorConfig {
+            timed: Some(gaps.clone()),
+            ..generator_config("87.281pps", Some(one_round * rounds))
+        };
+        let sent = plain(Patch::default(), &config, &[]);
+        assert_eq!(sent.totals.sent, 200 * rounds, "{rounds} rounds");
+        assert_eq!((sent.totals.received, sent.totals.lost), (200 * rounds, 0));
+    }
+    // Twice as fast from the first look on, after a second.
+    let config = GeneratorConfig {
+        timed: Some(vec![ms(10); 100]),
+        ..generator_config("100pps", Some(SECOND * 3))
+    };
+    let sent = plain(Patch::default(), &config, &[Some(Order::Scale(2.0))]);
+    assert_eq!(sent.loads, [100.0, 200.0]);
+    // 100 frames in the first second, and 400 in the other two; the last one of a stretch that is ended has no gap.
+    assert!((498..=502).contains(&sent.totals.sent), "{}", sent.totals.sent);
+}
+
 /// A frame in a thousand seconds, for ever: a stretch ends before times run out of bits.
 #[test]
 fn slow_traffic_goes_on_for_days() {

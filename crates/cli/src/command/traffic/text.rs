@@ -22,7 +22,7 @@ const REASONS_MAX: usize = 3;
 pub fn start(device: &str, mix: &Mix, config: &GeneratorConfig, rate: FrameRate) -> String {
     let ports = mix.senders().len();
     let from = if ports == 1 { "one way" } else { "both ways, each" };
-    let time = config.duration.map_or("until q or Ctrl-C".into(), |time| Span(time).to_string());
+    let time = config.duration.map_or("until q or Ctrl-C".into(), readable);
     let mut lines = vec![device.to_owned()];
     for (number, (name, traffic, weight)) in (1..).zip(mix.streams()) {
         let frames = format!("{} B, {}", traffic.frame_size(), traffic.describe());
@@ -35,6 +35,14 @@ pub fn start(device: &str, mix: &Mix, config: &GeneratorConfig, rate: FrameRate)
     let load = bits(rate.fps() * on_medium_bits(mix));
     lines.push(format!("{from} {} ({load}), {time}", Load::Frames(rate)));
     lines.iter().map(|line| wrapped(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// A time in its unit: whole as it was written, that of a capture to four digits.
+fn readable(time: Duration) -> String {
+    match time.as_ps().is_multiple_of(Duration::from_us(1).as_ps()) {
+        true => Span(time).to_string(),
+        false => time.to_string(),
+    }
 }
 
 /// Bits of a mean frame on the medium.
