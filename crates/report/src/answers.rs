@@ -198,10 +198,38 @@ fn sentence(of_sizes: &[(&Outcome, &Figure)]) -> String {
     let (value, unit) = figure.printed();
     let why = if figure.reason.is_empty() { String::new() } else { format!(": {}", figure.reason) };
     let found = match figure.relation {
-        Relation::Unknown => format!("no result{why}"),
+        Relation::Unknown => beside_what_is_known(outcome, figure, &why),
         _ => format!("{value} {unit}{} ({})", mark(figure), figure.name),
     };
     format!("{test}, {}: {found}", tables::in_words(&outcome.conditions.frame_size))
+}
+
+/// So many of the same figures are written out.
+const FIGURES_MAX: usize = 3;
+
+/// That a figure is unknown, after what the same test found of it elsewhere: at another load, at another port.
+fn beside_what_is_known(outcome: &Outcome, missing: &Figure, why: &str) -> String {
+    let is_known = |figure: &&Figure| figure.relation != Relation::Unknown;
+    let alike = outcome.figures.iter().filter(|figure| figure.known_as == missing.known_as);
+    let (known, unknown): (Vec<&Figure>, Vec<&Figure>) = alike.partition(is_known);
+    let more = |count: usize| match count {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    if known.is_empty() {
+        return format!("no result{why}");
+    }
+    let told = known.iter().take(FIGURES_MAX).map(|figure| {
+        let (value, unit) = figure.printed();
+        format!("{value} {unit}{} ({})", mark(figure), figure.name)
+    });
+    format!(
+        "{}{}; no result ({}{}){why}",
+        told.collect::<Vec<_>>().join(", "),
+        more(known.len().saturating_sub(FIGURES_MAX)),
+        missing.name,
+        more(unknown.len().saturating_sub(1)),
+    )
 }
 
 /// Of a figure that is not what was measured first.

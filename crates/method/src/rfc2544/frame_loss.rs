@@ -87,9 +87,10 @@ pub fn frame_loss(
     };
     let mut subject = *subject;
     for percent in loads {
-        let mut ran = measure(bench, &subject, percent)?;
-        if percent == 100.0 {
-            (subject, ran) = at_what_can_be_offered(bench, subject, ran)?;
+        let is_first = points.is_empty();
+        let mut ran = measure(bench, &subject, (percent, is_first))?;
+        if is_first {
+            (subject, ran) = at_what_can_be_offered(bench, subject, (percent, ran))?;
         }
         let point = point(&subject, percent, &ran);
         let is_lossless =
@@ -124,18 +125,19 @@ fn loads(step_percent: f64) -> impl Iterator<Item = f64> {
     (0..).map(load).take_while(|percent| *percent > 1e-9)
 }
 
-/// The first trial repeated at less, as long as the tester offers less than the maximum: without having been held up,
+/// The first trial repeated at less, as long as the tester offers less than was intended: without having been held up,
 /// or by more than a tenth each time. 100 % is a load that can be offered, for as long as a trial lasts, to this device.
+/// Where the first trial is one at half of it, what could not be offered as a half is the whole.
 fn at_what_can_be_offered<'a>(
     bench: &mut Bench<'_>,
     mut subject: Subject<'a>,
-    mut ran: Ran,
+    (percent, mut ran): (f64, Ran),
 ) -> Result<(Subject<'a>, Ran), RunError> {
     for _step in 0..STEPS_MAX {
         match ran.result.slowest_sent_rate() {
             Some(reached) if ran.verdict == Verdict::Failed || could_not_offer(&ran) => {
                 subject = subject.with_ceiling(below(reached.min(subject.ceiling.rate)));
-                ran = measure(bench, &subject, 100.0)?;
+                ran = measure(bench, &subject, (percent, true))?;
             }
             _ => break,
         }
@@ -143,16 +145,21 @@ fn at_what_can_be_offered<'a>(
     Ok((subject, ran))
 }
 
-/// A trial that the tester falls short in however often it is repeated, beside busy programs, is made once more and
-/// counted by what it offers: most fall short by some hundredths then, and no load would have a loss.
-fn measure(bench: &mut Bench<'_>, subject: &Subject<'_>, percent: f64) -> Result<Ran, RunError> {
+/// A trial at this load; the first one also asks whether the tester can offer it. One that the tester falls short in
+/// however often it is repeated, beside busy programs, is made once more and counted by what it offers: most fall short
+/// by some hundredths then, and no load would have a loss.
+fn measure(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    (percent, is_first): (f64, bool),
+) -> Result<Ran, RunError> {
     let rate = load(subject, percent);
     let duration = Duration::from_secs_f64(subject.config.trial.duration_s);
     let size = subject.size_in_words();
     let label = format!("{}, {size}: {percent:.1} %, {rate:.1}", TestKind::FrameLoss);
     let request = || {
         let request = subject.request(TestKind::FrameLoss, label.clone(), rate, duration);
-        if percent < 100.0 { request } else { Request { judge: &answered, ..request } }
+        if is_first { Request { judge: &answered, ..request } } else { request }
     };
     let ran = bench.run(request())?;
     if !could_not_offer(&ran) {

@@ -314,6 +314,42 @@ fn a_test_without_throughput_is_one_sentence_with_all_its_sizes() {
     }
 }
 
+/// A load that could not be measured does not hide the loads that could: "no result" stood over a table with two.
+#[test]
+fn a_sentence_has_the_loads_that_are_known_and_the_one_that_is_not() {
+    use method::outcome::{Figure, Unit};
+    let mut report = report();
+    report.results.retain(|outcome| outcome.test == method::TestKind::FrameLoss);
+    report.results.truncate(1);
+    let known = |percent: u8, lost| {
+        let name = format!("loss at {percent} % of the maximum");
+        Figure::share_lost(name, lost, 1_000).called(FigureName::Loss)
+    };
+    let short = Some("the tester fell short".into());
+    let missing = Figure::missing("loss at 50 % of the maximum", Unit::Percent, short);
+    let missing = missing.called(FigureName::Loss);
+    let told = |figures: Vec<Figure>, report: &mut Report| {
+        report.results[0].figures = figures;
+        Answers::of(report).groups.remove(0).sentences.remove(0)
+    };
+    let sentence = told(vec![missing.clone(), known(10, 1_000), known(1, 250)], &mut report);
+    let after = sentence.split_once(" bytes: ").expect("a size").1;
+    assert_eq!(
+        after,
+        "100.00 % (loss at 10 % of the maximum), 25.00 % (loss at 1 % of the maximum); no result (loss at 50 % of the \
+         maximum): the tester fell short"
+    );
+    let many = [missing.clone(), missing.clone()].into_iter().chain((1..=5).map(|p| known(p, 0)));
+    let sentence = told(many.collect(), &mut report);
+    assert!(sentence.contains("(loss at 3 % of the maximum) and 2 more; no result"), "{sentence}");
+    assert!(
+        sentence.contains("(loss at 50 % of the maximum and 1 more): the tester"),
+        "{sentence}"
+    );
+    let sentence = told(vec![missing], &mut report);
+    assert!(sentence.ends_with(" bytes: no result: the tester fell short"), "{sentence}");
+}
+
 /// A resumed run tells again what it knew.
 #[test]
 fn what_is_told_twice_counts_once() {
