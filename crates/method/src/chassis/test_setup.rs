@@ -13,7 +13,7 @@ use traffic::template::FrameTemplate;
 use trial::{
     BitTimes, Expectation, Fingerprint, Insertion, InvalidReason, PortDescription, PortId,
     PortLoad, PortSent, Prelude, Role, Schedule, Stream, StreamFrame, StreamId, Tagging,
-    TesterDescription, Trial, TrialResult, Waits,
+    TesterDescription, Trial, TrialResult, ValidityLimits, Waits,
 };
 use units::{Duration, FrameRate, FrameSize};
 use wire::decode::summarize;
@@ -71,6 +71,8 @@ pub(crate) struct Draft {
     prelude: Vec<Prelude>,
     tagging: Option<Tagging>,
     count_flows: bool,
+    /// By which share the offered load may be below the intended, where that is more than the run's own limit.
+    shortfall: f64,
 }
 
 /// Different frames of a stream whose addresses are drawn at random.
@@ -328,7 +330,7 @@ const MOST_SKEW: f64 = 0.01;
 impl Draft {
     fn new(key: Key) -> Self {
         let (streams, sent, prelude) = (vec![], vec![], vec![]);
-        Draft { key, streams, sent, prelude, tagging: None, count_flows: false }
+        Draft { key, streams, sent, prelude, tagging: None, count_flows: false, shortfall: 0.0 }
     }
 
     /// One more stream of any kind.
@@ -342,6 +344,12 @@ impl Draft {
         if let Some(stream) = self.streams.last_mut() {
             stream.expect = Expectation::Unchecked;
         }
+    }
+
+    /// The result is stated from what was offered, and counts where that is less than intended by no more than this
+    /// share.
+    pub(crate) fn may_offer_less(&mut self, share: f64) {
+        self.shortfall = share;
     }
 
     /// The latency of these frames is kept one by one.
@@ -481,6 +489,7 @@ impl Draft {
             order: sent.order,
             insertions: sent.insertions,
         };
+        let limits = rack.config.trial.limits;
         Trial {
             label: label.into(),
             key: self.key,
@@ -493,7 +502,7 @@ impl Draft {
             verify_payload: rack.config.trial.verify_checksums,
             action: None,
             captures: vec![],
-            limits: rack.config.trial.limits,
+            limits: ValidityLimits { shortfall: limits.shortfall.max(self.shortfall), ..limits },
         }
     }
 }

@@ -23,7 +23,8 @@ pub struct GroupDelayResult {
     pub multicast: MulticastConditions,
     /// Offered by the source, in percent of its medium.
     pub load_percent: f64,
-    /// From one frame of the source to the next: no delay can be told more finely.
+    /// From one frame of the source to the next, as offered in the trial that offered least: no delay can be told
+    /// more finely.
     pub resolution: Duration,
     /// Each trial.
     pub sets: Vec<DelaySet>,
@@ -42,6 +43,10 @@ pub struct DelaySet {
     /// Offered by the source; `None` in runs saved before it was kept.
     #[serde(default)]
     pub ingress: Option<FrameRate>,
+    /// By how much a frame of the source left late at most: no two frames of it were further apart than the interval
+    /// and this. `None` in runs saved before it was kept.
+    #[serde(default)]
+    pub late_by: Option<Duration>,
     /// Each port that said something.
     pub ports: Vec<PortDelay>,
 }
@@ -111,6 +116,10 @@ pub fn leave_delay(
     delays(bench, rack, ChassisTest::GroupLeaveDelay, &[plan])
 }
 
+/// A delay is told to the interval of the frames that were offered. These may be fewer than intended by this share: the
+/// frame is rarer by as much, and the delay no other.
+const OFFERS_LESS: f64 = 0.05;
+
 /// One trial to be.
 struct Plan {
     method: Option<char>,
@@ -143,12 +152,14 @@ fn delays(
         }
         invalid.extend(why);
     }
+    let intended = stage.rate_of(load_percent);
+    let offered = sets.iter().filter_map(|set| set.ingress).fold(intended, FrameRate::min);
     Ok(GroupDelayResult {
         conditions: rack
             .conditions_of(test, duration(&stage, plans.iter().any(|plan| plan.method.is_some()))),
         multicast: stage.conditions(1, None),
         load_percent,
-        resolution: stage.rate_of(load_percent).interval(),
+        resolution: offered.interval(),
         sets,
         invalid,
     })
@@ -192,6 +203,7 @@ fn trial(
         joins(draft, stage, joined_before, group);
         let id = stage.data_of(draft, group, 1)?;
         draft.unchecked();
+        draft.may_offer_less(OFFERS_LESS);
         draft.send(stage.source, Schedule::constant(rate, duration), vec![id]);
         for port in &plan.ports {
             says(draft, stage, *port, plan, (group, before));
@@ -252,8 +264,15 @@ fn set_of(stage: &GroupMembership<'_, '_>, plan: &Plan, result: &TrialResult) ->
         method: plan.method,
         ports: ports.collect(),
         ingress: stage.ingress(result),
+        late_by: late_by(stage, result),
         burden: is_burdened.then(|| burden::measured(stage.rack, &plan.others, result)),
     }
+}
+
+/// The most lateness of a frame of the source.
+fn late_by(stage: &GroupMembership<'_, '_>, result: &TrialResult) -> Option<Duration> {
+    let id = stage.rack.port(stage.source).port;
+    result.sent.iter().find(|sent| sent.report.port == id)?.report.lateness.max()
 }
 
 /// Whether the port by which the device should know the group received it.
@@ -317,7 +336,7 @@ impl Seen {
                 (Instant::ZERO + first.since(Instant::ZERO + first_bit), last)
             }),
             source_ended: ended + line(stage.source, size),
-            interval: source.intended_rate.interval(),
+            interval: stage.ingress(result).unwrap_or(source.intended_rate).interval(),
         })
     }
 

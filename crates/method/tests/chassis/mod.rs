@@ -5,6 +5,7 @@ mod bed;
 mod filters;
 mod gigaswitch;
 mod half_duplex;
+mod held_up;
 mod mesh;
 mod multicast;
 mod side_by_side;

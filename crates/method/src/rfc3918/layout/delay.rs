@@ -3,7 +3,7 @@
 use crate::chassis::{ChassisTest, percent};
 use crate::outcome::number::microseconds;
 use crate::outcome::{Cell, Layout};
-use crate::rfc3918::{Burden, DelayOutcome, GroupDelayResult};
+use crate::rfc3918::{Burden, DelayOutcome, DelaySet, GroupDelayResult};
 
 impl GroupDelayResult {
     pub(in crate::rfc3918) fn layout(&self) -> Layout {
@@ -22,6 +22,7 @@ impl GroupDelayResult {
                     words,
                 ]);
             }
+            layout = layout.noted(self.lateness_in_words(set));
             layout = layout.noted(set.burden.as_ref().map(Burden::in_words));
         }
         layout
@@ -38,10 +39,22 @@ impl GroupDelayResult {
             }
         };
         format!(
-            "{what}; traffic at {} % of the medium, a frame every {} us: no delay is told more finely",
+            "{what}; traffic at {} % of the medium, a frame every {} us as offered: no delay is told more finely",
             percent(self.load_percent),
             microseconds(self.resolution)
         )
+    }
+}
+
+impl GroupDelayResult {
+    /// By how much a delay may be wrong besides, where frames of the source left late by more than their interval.
+    fn lateness_in_words(&self, set: &DelaySet) -> Option<String> {
+        let late_by = set.late_by.filter(|late_by| *late_by > self.resolution)?;
+        let method = set.method.map(|method| format!("method {method}: ")).unwrap_or_default();
+        Some(format!(
+            "{method}a frame of the source left up to {} us late: a delay that ended then may be wrong by as much",
+            microseconds(late_by)
+        ))
     }
 }
 
