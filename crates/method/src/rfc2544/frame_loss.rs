@@ -31,6 +31,9 @@ pub struct FrameLossResult {
     pub notes: Vec<String>,
 }
 
+/// Of fewer frames in a trial a loss of 1 % is not seen.
+const FRAMES_AT_LEAST: f64 = 100.0;
+
 /// Whose maximum a load of 100 % is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -135,7 +138,10 @@ fn at_what_can_be_offered<'a>(
 ) -> Result<(Subject<'a>, Ran), RunError> {
     for _step in 0..STEPS_MAX {
         match ran.result.slowest_sent_rate() {
-            Some(reached) if ran.verdict == Verdict::Failed || could_not_offer(&ran) => {
+            Some(reached)
+                if ran.verdict == Verdict::Failed
+                    || could_not_offer(&ran) && tells_a_loss(&subject, reached) =>
+            {
                 subject = subject.with_ceiling(below(reached.min(subject.ceiling.rate)));
                 ran = measure(bench, &subject, (percent, true))?;
             }
@@ -143,6 +149,11 @@ fn at_what_can_be_offered<'a>(
         }
     }
     Ok((subject, ran))
+}
+
+/// Whether a trial at such a rate holds enough frames for a loss to be told.
+fn tells_a_loss(subject: &Subject<'_>, rate: FrameRate) -> bool {
+    rate.fps() * subject.config.trial.duration_s >= FRAMES_AT_LEAST
 }
 
 /// A trial at this load; the first one also asks whether the tester can offer it. One that the tester falls short in

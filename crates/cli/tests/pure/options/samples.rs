@@ -171,6 +171,7 @@ pub const OF_DEVICES: &[Sample] = flags![
     "far-community" "private",
     "far-lag" "1s",
     "port-type" "af_packet",
+    "queues" "2",
     "scheduling" "normal",
 ];
 
