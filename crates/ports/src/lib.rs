@@ -46,6 +46,7 @@
 //!     xdp_sends: None,
 //!     xdp_frame_size_max_bytes: 3404,
 //!     frame_size_bytes: 1518,
+//!     ports_and_cores: (2, 2),
 //! };
 //! assert_eq!(choose(PortType::AUTO, &facts).port_type, PortType::AF_PACKET);
 //! ```

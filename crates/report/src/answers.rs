@@ -196,10 +196,12 @@ fn sentence(of_sizes: &[(&Outcome, &Figure)]) -> String {
         return format!("{test}: {} ({})", values.join(", "), figure.name);
     }
     let (value, unit) = figure.printed();
-    let why = if figure.reason.is_empty() { String::new() } else { format!(": {}", figure.reason) };
-    let found = match figure.relation {
-        Relation::Unknown => beside_what_is_known(outcome, figure, &why),
-        _ => format!("{value} {unit}{} ({})", mark(figure), figure.name),
+    // Of losses, each at its load, the first that is known stands for the test; those before it are missing.
+    let before = outcome.figures.iter().take_while(|other| !std::ptr::eq(*other, figure));
+    let mut alike = before.filter(|other| other.known_as == figure.known_as).chain([figure]);
+    let found = match alike.find(|other| other.relation == Relation::Unknown) {
+        Some(missing) => beside_what_is_known(outcome, missing),
+        None => format!("{value} {unit}{} ({})", mark(figure), figure.name),
     };
     format!("{test}, {}: {found}", tables::in_words(&outcome.conditions.frame_size))
 }
@@ -208,7 +210,9 @@ fn sentence(of_sizes: &[(&Outcome, &Figure)]) -> String {
 const FIGURES_MAX: usize = 3;
 
 /// That a figure is unknown, after what the same test found of it elsewhere: at another load, at another port.
-fn beside_what_is_known(outcome: &Outcome, missing: &Figure, why: &str) -> String {
+fn beside_what_is_known(outcome: &Outcome, missing: &Figure) -> String {
+    let reason = &missing.reason;
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     let is_known = |figure: &&Figure| figure.relation != Relation::Unknown;
     let alike = outcome.figures.iter().filter(|figure| figure.known_as == missing.known_as);
     let (known, unknown): (Vec<&Figure>, Vec<&Figure>) = alike.partition(is_known);
@@ -369,7 +373,9 @@ mod tests {
             let outcome = Outcome::new(TestKind::FrameLoss, conditions, figures, &[]);
             sentences(&[&outcome]).remove(0)
         };
-        assert!(brief(figures.clone()).ends_with("0.10 % (loss at 90 % of the maximum)"));
+        let told = "0.10 % (loss at 90 % of the maximum); no result (loss at 100 % of the maximum): offered load fell \
+                    short";
+        assert!(brief(figures.clone()).ends_with(told), "{}", brief(figures.clone()));
         assert!(brief(figures[..1].to_vec()).ends_with("no result: offered load fell short"));
     }
 
