@@ -93,6 +93,9 @@ pub struct VersusTrial {
     pub lost_frames: u64,
     /// Frames that arrived over the time from the first arrival to the last, a second; without the device's tokens.
     pub rate_fps: f64,
+    /// Whether the device let more frames pass before its first loss than it keeps up.
+    #[serde(default)]
+    pub shows_tokens: bool,
     /// Median latency, in nanoseconds; `None` where none was measured.
     pub latency_p50_ns: Option<f64>,
     /// 99th percentile of it.

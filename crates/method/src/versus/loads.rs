@@ -9,6 +9,9 @@ use units::{Duration, FrameRate};
 
 /// The flood, in terms of what the faster of the two carries.
 pub(super) const FLOOD: f64 = 1.3;
+/// The flood of sides that have tokens, or a bucket with a queue: at a lower one these last for most of a trial, and what
+/// the device keeps up is told from its end.
+const FLOOD_PAST_TOKENS: f64 = 2.5;
 /// The moderate load, in terms of what the slower of the two carries.
 const MODERATE: f64 = 0.5;
 /// Attempts at a flood that says anything, of which two at most are needed.
@@ -29,6 +32,8 @@ struct Capacity {
     fps: f64,
     /// Whether it carries no more; else the tester sent no more.
     is_saturated: bool,
+    /// Whether a trial has shown tokens.
+    has_tokens: bool,
 }
 
 /// What came of one trial of the search.
@@ -36,6 +41,7 @@ struct Capacity {
 struct Probe {
     carried_fps: f64,
     is_saturated: bool,
+    shows_tokens: bool,
 }
 
 impl Running<'_, '_> {
@@ -48,11 +54,13 @@ impl Running<'_, '_> {
             let reasons: Vec<String> = self.invalid_reasons.keys().cloned().collect();
             return Ok(Err(format!("no load passes: {}", reasons.join("; "))));
         }
+        let has_tokens = found.iter().any(|capacity| capacity.has_tokens);
+        let flood = if has_tokens { FLOOD_PAST_TOKENS } else { FLOOD };
         let rate = |fps: f64| FrameRate::from_fps_f64(fps).min(self.versus.ceiling);
         Ok(Ok(Loads {
             carried_fps: [a, b],
             is_saturated: found.map(|capacity| capacity.is_saturated),
-            flood: rate(faster * FLOOD),
+            flood: rate(faster * flood),
             moderate: rate(slower * MODERATE),
         }))
     }
@@ -61,12 +69,13 @@ impl Running<'_, '_> {
     /// more comes out, since a device may carry less the more it is offered.
     fn capacity(&mut self, side: Side) -> Result<Capacity, RunError> {
         let ceiling = self.versus.ceiling;
-        let mut capacity = Capacity { fps: 0.0, is_saturated: false };
+        let mut capacity = Capacity { fps: 0.0, is_saturated: false, has_tokens: false };
         let mut unsaturated = 0;
         for _ in 0..ATTEMPTS {
             let Some(probe) = self.probe(side, ceiling)? else { continue };
             capacity.fps = capacity.fps.max(probe.carried_fps);
             capacity.is_saturated |= probe.is_saturated;
+            capacity.has_tokens |= probe.shows_tokens;
             unsaturated += u32::from(!probe.is_saturated);
             if capacity.is_saturated || unsaturated == UNSATURATED_TRIALS {
                 break;
@@ -95,7 +104,8 @@ impl Running<'_, '_> {
         let request = Request { side, purpose: Purpose::Loads, load, duration };
         let trial = self.trial(request, &unfit_for_flood)?;
         let is_saturated = is_saturated_at(trial.rate_fps, trial.offered.fps());
-        let probe = Probe { carried_fps: trial.rate_fps, is_saturated };
+        let shows_tokens = trial.shows_tokens;
+        let probe = Probe { carried_fps: trial.rate_fps, is_saturated, shows_tokens };
         Ok(trial.unfit.is_none().then_some(probe))
     }
 }

@@ -5,7 +5,7 @@ use super::run::Running;
 use super::{Metric, Side};
 use crate::RunError;
 use crate::traffic::TrialShape;
-use trial::{InvalidReason, Schedule, StreamReceived, TrialResult, allowance};
+use trial::{Allowance, InvalidReason, Schedule, StreamReceived, TrialResult, allowance};
 use units::{Duration, FrameRate};
 use wire::signature::{Key, RunKey};
 
@@ -130,6 +130,7 @@ impl Running<'_, '_> {
             offered_frames: result.offered_frames(),
             lost_frames: result.lost_frames(),
             rate_fps: carried_rate(&result),
+            shows_tokens: tokens(&result).is_some(),
             latency_p50_ns: latency(&result, 50.0),
             latency_p99_ns: latency(&result, 99.0),
             cost_ns: used.and_then(|used| cost(&result, used)),
@@ -165,9 +166,13 @@ fn cost(result: &TrialResult, used: Duration) -> Option<f64> {
 /// rate is what came out from the first loss on.
 fn carried_rate(result: &TrialResult) -> f64 {
     let busy = busy_rate(result);
-    let beyond = allowance(result)
-        .filter(|shown| shown.frames > TOKENS_AT_LEAST * result.forwarded_frames() as f64);
-    beyond.map_or(busy, |shown| busy.min((shown.all_fps.0 + shown.all_fps.1) / 2.0))
+    tokens(result).map_or(busy, |shown| busy.min((shown.all_fps.0 + shown.all_fps.1) / 2.0))
+}
+
+/// What a trial with loss shows of tokens, where they count.
+fn tokens(result: &TrialResult) -> Option<Allowance> {
+    let least = TOKENS_AT_LEAST * result.forwarded_frames() as f64;
+    allowance(result).filter(|shown| shown.frames > least)
 }
 
 /// Frames over the time from the first arrival to the last, over all receiving ports, in frames a

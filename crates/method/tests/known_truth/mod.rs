@@ -28,7 +28,7 @@ mod reset;
 mod resume;
 mod routing_updates;
 mod selftest;
-mod shapers;
+pub(crate) mod shapers;
 mod side_by_side;
 mod suite;
 mod tandem;

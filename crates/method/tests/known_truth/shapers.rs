@@ -11,7 +11,7 @@ use trial::PortId;
 use units::{Duration, Instant};
 
 /// A token bucket with a queue, as `tc qdisc tbf` is one, for both directions together.
-pub(super) struct Shaper {
+pub(crate) struct Shaper {
     fps: f64,
     bucket_frames: f64,
     queue_frames: usize,
@@ -22,7 +22,7 @@ pub(super) struct Shaper {
 }
 
 impl Shaper {
-    pub(super) fn new(fps: f64, bucket_frames: u32, queue_frames: usize) -> Shaper {
+    pub(crate) fn new(fps: f64, bucket_frames: u32, queue_frames: usize) -> Shaper {
         Shaper {
             fps,
             bucket_frames: bucket_frames.into(),
