@@ -43,14 +43,35 @@ impl CaptureWish {
 }
 
 impl Captured {
-    /// What several queues of a port kept of what they sent, in the order in which it left.
-    pub fn of_queues(queues: impl IntoIterator<Item = Captured>) -> Captured {
+    /// What several queues of a port kept of what they sent, in the order in which it left. Each kept the first
+    /// `max_frames` of its own: so many of all are the first of the port.
+    pub fn of_queues(queues: impl IntoIterator<Item = Captured>, max_frames: u64) -> Captured {
         let mut all = Captured::default();
         for queue in queues {
             all.frames.extend(queue.frames);
             all.missed += queue.missed;
         }
         all.frames.sort_by_key(|frame| frame.at);
+        all.frames.truncate(usize::try_from(max_frames).unwrap_or(usize::MAX));
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_frames_of_a_port_are_kept_whatever_queue_sent_them() {
+        let queue = |times: &[u64]| Captured {
+            frames: times
+                .iter()
+                .map(|ns| CapturedFrame { at: Instant::from_ns(*ns), bytes: vec![] })
+                .collect(),
+            missed: 1,
+        };
+        let port = Captured::of_queues([queue(&[1, 4, 5]), queue(&[2, 3, 9])], 3);
+        let times: Vec<u64> = port.frames.iter().map(|frame| frame.at.as_ns()).collect();
+        assert_eq!((times, port.missed), (vec![1, 2, 3], 2));
     }
 }

@@ -24,8 +24,9 @@ const POLLING_DEVICE: u32 = 1_000;
 const RECEIVER: u32 = 1;
 
 /// Gives every thread the least loaded core: transmitters first, since pacing suffers most from
-/// company. A port that sends by several queues is named among `transmitting` once for each. `cores` are those the tester may use, `device_cores` those the device's own threads
-/// are pinned to (none known: empty).
+/// company. A port that sends by several queues is named among `transmitting` once for each. `cores`
+/// are those the tester may use, `device_cores` those the device's own threads are pinned to (none
+/// known: empty).
 pub fn plan(
     cores: &[usize],
     transmitting: &[PortId],

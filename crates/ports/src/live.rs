@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trial::{
     DeviceAction, DeviceCount, DeviceSetup, Observer, PortId, Prelude, Tester, TesterDescription,
-    TesterError, Trial, TrialResult, Unobserved, counted_between,
+    TesterError, Trial, TrialResult, Unobserved, counted_between, queues_used,
 };
 use units::{Duration, Instant};
 use wire::ethernet::{self, EtherType};
@@ -144,9 +144,8 @@ impl LiveTester {
         notes.extend(ports.iter().flat_map(|port| port.notes.clone()));
         let cores = thread::allowed_cores();
         let all: Vec<PortId> = ports.iter().map(|port| port.describe().id).collect();
-        let queues = ports.iter_mut().map(|port| 1 + port.halves_for(None).more_queues.len());
-        let transmitting: Vec<PortId> =
-            all.iter().zip(queues).flat_map(|(port, queues)| vec![*port; queues]).collect();
+        let queues = |port: &mut OpenPort| vec![port.describe().id; port.halves_for(None).queues()];
+        let transmitting: Vec<PortId> = ports.iter_mut().flat_map(queues).collect();
         let polled = ports.iter_mut().any(|port| port.halves_for(None).receive.joins_sender());
         let plan =
             cores::plan_beside(&cores, &transmitting, &all, (&options.device_cores[..], polled));
@@ -181,9 +180,8 @@ impl LiveTester {
     fn queues_of(&mut self, port: PortId, trial: &Trial) -> Vec<PortId> {
         let streams = trial.streams.iter().filter(|stream| stream.from == port);
         let slots: usize = streams.map(|stream| stream.frames.len()).sum();
-        let open = &mut self.ports[usize::from(port.0)];
-        let queues = 1 + open.halves_for(None).more_queues.len();
-        vec![port; queues.min(slots).max(1)]
+        let queues = self.ports[usize::from(port.0)].halves_for(None).queues();
+        vec![port; queues_used(queues, slots)]
     }
 
     fn check_fits(&mut self, trial: &Trial) -> Result<(), TesterError> {

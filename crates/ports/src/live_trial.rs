@@ -41,8 +41,6 @@ pub(crate) struct LiveTrial<'a> {
     receive_plans: BTreeMap<PortId, ReceivePlan>,
     /// Frames received by each interface before its port began to count.
     received_before: Vec<u64>,
-    /// Queues that send.
-    transmitters: usize,
 }
 
 impl<'a> LiveTrial<'a> {
@@ -61,7 +59,6 @@ impl<'a> LiveTrial<'a> {
         let mut receive_plans = BTreeMap::new();
         let slack = clock_slack(trial, ports)?;
         let by_queues = by_queues(&transmit_plans, ports);
-        let mut transmitters = 0;
         for port in ports.iter_mut() {
             let id = port.describe().id;
             let mut receive_plan = trial.receive_plan(id);
@@ -78,7 +75,6 @@ impl<'a> LiveTrial<'a> {
             for (queue, plan) in queues {
                 queue.capture(wish(|request| request.sent))?;
                 queue.prepare(plan)?;
-                transmitters += 1;
             }
             receive.capture(wish(|request| request.received))?;
             receive.prepare(&receive_plan)?;
@@ -92,7 +88,6 @@ impl<'a> LiveTrial<'a> {
             transmit_plans,
             receive_plans,
             received_before,
-            transmitters,
         })
     }
 
@@ -107,9 +102,6 @@ impl<'a> LiveTrial<'a> {
         let untimed = self.untimed(&device_threads);
         let own_threads = OwnThreads::default();
         let signals = TrialSignals::new(ids);
-        let answers = self.ports.len() + self.transmitters;
-        let mut sampling = Sampling::new(observer, &signals, answers);
-        sampling.hides_latency = self.ports.iter().any(|port| port.port.is_elsewhere());
         let LiveTrial {
             trial,
             cores,
@@ -118,10 +110,10 @@ impl<'a> LiveTrial<'a> {
             transmit_plans,
             receive_plans,
             received_before,
-            transmitters: all_transmitters,
         } = self;
         let pressure_before = pressure::Reading::take(&device_threads);
         let mut looks = Looks::at(&looked_at, clock::now());
+        let hides_latency = ports.iter().any(|port| port.port.is_elsewhere());
         let notice = ports.iter().map(|port| port.port.notice()).max();
         let lead = LEAD + notice.unwrap_or_default();
         let outcome = std::thread::scope(|scope| {
@@ -155,6 +147,10 @@ impl<'a> LiveTrial<'a> {
                 links.push(link);
             }
             let signals = &signals;
+            let answers =
+                links.len() + transmitters.0.iter().map(|(_, of)| of.len()).sum::<usize>();
+            let mut sampling = Sampling::new(observer, signals, answers);
+            sampling.hides_latency = hides_latency;
             let both = join_senders(&mut transmitters, &mut receivers);
             for (place, group) in receivers.0 {
                 let body = move || receive(group, signals);
@@ -207,7 +203,6 @@ impl<'a> LiveTrial<'a> {
             transmit_plans,
             receive_plans,
             received_before,
-            transmitters: all_transmitters,
         };
         let mut result = session.conclude(outcome, before, &control_before, pressure)?;
         result.notes.extend(captured);
@@ -496,7 +491,7 @@ fn by_queues(
     let mut all = BTreeMap::new();
     for port in ports {
         let Some(plan) = plans.get(&port.describe().id) else { continue };
-        let queues = 1 + port.halves_for(Some(plan)).more_queues.len();
+        let queues = port.halves_for(Some(plan)).queues();
         let ids = plan.set.streams().iter().map(|stream| stream.id);
         all.extend(ids.filter_map(|id| Some((id, plan.by_queues(id, queues)?))));
     }
@@ -527,7 +522,8 @@ fn write_captures(
         let description = port.describe().clone();
         let (queues, receive) =
             port.halves_for(plans.get(&request.port)).used(plans.get(&request.port));
-        let sent = Captured::of_queues(queues.into_iter().map(|(queue, _)| queue.captured()));
+        let of_queues = queues.into_iter().map(|(queue, _)| queue.captured());
+        let sent = Captured::of_queues(of_queues, request.max_frames);
         let received = receive.captured();
         let (frames, missed) =
             (sent.frames.len() + received.frames.len(), sent.missed + received.missed);

@@ -131,13 +131,24 @@ pub fn open_port_of(kind: &dyn PortKind, request: &PortRequest) -> Result<OpenPo
         port.link.await_far_end()?;
         return Ok(port);
     }
-    open_with(request, |interface, mut description| {
-        description.port_type = kind.name().into();
-        description.reason = "asked for".into();
-        description.capabilities = kind.capabilities();
+    open_with(request, |interface, description| {
         check_queues(kind, interface.name(), room.queues)?;
-        kind.open(interface, description, room)
+        open_as(kind, "asked for", interface, description, room)
     })
+}
+
+/// Opens a port of a kind, for a reason.
+fn open_as(
+    kind: &dyn PortKind,
+    reason: &str,
+    interface: &Interface,
+    mut description: PortDescription,
+    room: Room,
+) -> Result<Opened, TesterError> {
+    description.port_type = kind.name().into();
+    description.reason = reason.into();
+    description.capabilities = kind.capabilities();
+    kind.open(interface, description, room)
 }
 
 /// A port that was to send by several queues and cannot is refused: it would be slower than it was asked to be.
@@ -281,7 +292,7 @@ fn raise_shield(
 fn open_chosen(
     request: &PortRequest,
     interface: &Interface,
-    mut description: PortDescription,
+    description: PortDescription,
     room: Room,
     xdp_sends: Option<Result<(), String>>,
 ) -> Result<Opened, TesterError> {
@@ -297,11 +308,9 @@ fn open_chosen(
     let mut choice = kind::choose(request.port_type, &facts);
     loop {
         let kind = choice.port_type.kind().expect("a choice is a kind");
-        description.port_type = kind.name().into();
-        description.reason = choice.reason.clone();
-        description.capabilities = kind.capabilities();
         check_queues(kind, interface.name(), room.queues)?;
-        let error = match kind.open(interface, description.clone(), room) {
+        let opened = open_as(kind, &choice.reason, interface, description.clone(), room);
+        let error = match opened {
             Err(error @ (TesterError::Unsupported { .. } | TesterError::System { .. })) => error,
             opened => return opened,
         };

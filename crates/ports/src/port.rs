@@ -74,13 +74,18 @@ impl<'a> Halves<'a> {
         Halves { transmit, more_queues: vec![], receive }
     }
 
+    /// How many queues send.
+    pub fn queues(&self) -> usize {
+        1 + self.more_queues.len()
+    }
+
     /// The queues that a plan makes use of, none without one; and the half that receives.
     pub fn used<'p>(
         self,
         plan: Option<&'p TransmitPlan>,
     ) -> (Vec<QueueWithPlan<'a, 'p>>, &'a mut dyn ReceiveHalf) {
         let Some(plan) = plan else { return (vec![], self.receive) };
-        let used = plan.queues_of(1 + self.more_queues.len());
+        let used = plan.queues_of(self.queues());
         let queues = [self.transmit].into_iter().chain(self.more_queues).take(used);
         (queues.map(|queue| (queue, plan)).collect(), self.receive)
     }
@@ -496,27 +501,33 @@ impl TrialSignals {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use trial::{FrameSet, Schedule, Transmitter};
-    use units::FrameRate;
     use wire::signature::Key;
 
-    /// A queue that has sent so many frames and come so far on the walk of its port.
-    fn queue(port: u16, sent: u64, walked: u64) -> Transmission {
+    /// The report of a port that was to send nothing, and has.
+    pub(crate) fn report_of(port: u16) -> TransmitReport {
         let plan = TransmitPlan {
             port: PortId(port),
             key: Key::from_seed(1),
             set: FrameSet::new(&[]),
             order: vec![],
             insertions: vec![],
-            schedule: Schedule::constant(FrameRate::from_fps(1_000), Duration::from_ms(10)),
+            schedule: Schedule::default(),
             late_after: Duration::ZERO,
             credit: Duration::MAX,
         };
-        let mut report = Transmitter::new(&plan, Instant::ZERO, Duration::from_ns(1)).into_report();
-        report.sent_frames = sent;
-        report.sent_of_stream = vec![(StreamId(1), walked)];
+        Transmitter::new(&plan, Instant::ZERO, crate::clock::TICK).into_report()
+    }
+
+    /// A queue that has sent so many frames and come so far on the walk of its port.
+    fn queue(port: u16, sent: u64, walked: u64) -> Transmission {
+        let report = TransmitReport {
+            sent_frames: sent,
+            sent_of_stream: vec![(StreamId(1), walked)],
+            ..report_of(port)
+        };
         Transmission { report, not_sent_frames: 0, notes: vec![] }
     }
 

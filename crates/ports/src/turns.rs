@@ -236,10 +236,10 @@ impl<'a> Receivers<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::port::tests::report_of;
     use std::cell::RefCell;
     use std::collections::BTreeMap;
-    use trial::{FrameSet, PortId, Schedule, StreamId, TransmitPlan, TransmitReport, Transmitter};
-    use wire::signature::Key;
+    use trial::{PortId, StreamId};
 
     /// What was done, and by which port.
     type Log = RefCell<Vec<(&'static str, u16)>>;
@@ -281,20 +281,6 @@ mod tests {
                 notes: vec![],
             })
         }
-    }
-
-    fn report_of(port: u16) -> TransmitReport {
-        let plan = TransmitPlan {
-            port: PortId(port),
-            key: Key::from_seed(1),
-            set: FrameSet::new(&[]),
-            order: vec![],
-            insertions: vec![],
-            schedule: Schedule::default(),
-            late_after: Duration::ZERO,
-            credit: Duration::MAX,
-        };
-        Transmitter::new(&plan, Instant::ZERO, clock::TICK).into_report()
     }
 
     fn sender(port: u16, due: Instant, left: u32, log: &Log) -> Sender<'_> {

@@ -86,6 +86,7 @@ pub use latency_form::{BitTimes, LatencyForm};
 pub use leftovers::Leftovers;
 pub use plan::{
     ByQueues, ExpectedStream, Insertion, QUEUES_MAX, ReceivePlan, Tagging, TransmitPlan, Trigger,
+    queues_used,
 };
 pub use pressure::{
     LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure, held_up_in,

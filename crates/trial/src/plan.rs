@@ -76,6 +76,11 @@ impl ByQueues {
     }
 }
 
+/// Of how many of a port's queues so many frames in its set make use: a frame leaves by one.
+pub fn queues_used(queues: usize, slots: usize) -> usize {
+    queues.min(usize::from(QUEUES_MAX)).min(slots).max(1)
+}
+
 /// Everything a port needs to transmit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TransmitPlan {
@@ -177,7 +182,7 @@ impl TransmitPlan {
     /// Of how many of a port's queues the plan makes use: slot `n` of its frames leaves by queue `n` modulo that number,
     /// and one flow by one.
     pub fn queues_of(&self, queues: usize) -> usize {
-        queues.min(usize::from(QUEUES_MAX)).min(self.set.slots().len()).max(1)
+        queues_used(queues, self.set.slots().len())
     }
 
     /// The same of each stream, for those who receive it; `None` where one queue sends it all.

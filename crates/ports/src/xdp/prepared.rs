@@ -32,7 +32,8 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Lays out a plan for a queue, of so many that it uses. A program that is not `spare` is not loaded yet, and knows no interface.
+    /// Lays out a plan for a queue, of so many that it uses. A program that is not `spare` is not
+    /// loaded yet, and knows no interface.
     pub fn new(
         name: &str,
         plan: &TransmitPlan,

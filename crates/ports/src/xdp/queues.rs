@@ -45,8 +45,8 @@ impl Queues {
         let mut state = self.state();
         state.ended.push(walked);
         self.changed.notify_all();
-        let all_ended = |state: &mut State| state.ended.len() < state.used;
-        let waited = self.changed.wait_timeout_while(state, LONGEST_WAIT, all_ended);
+        let others_send = |state: &mut State| state.ended.len() < state.used;
+        let waited = self.changed.wait_timeout_while(state, LONGEST_WAIT, others_send);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.ended.iter().copied().max().unwrap_or(walked)
     }

@@ -165,6 +165,39 @@ pub fn trial(streams: Vec<Stream>, loads: Vec<PortLoad>) -> Trial {
     }
 }
 
+/// Streams of several lengths and of these forms, unequal turns, both kinds of insertion (those of the last two
+/// forms), and a schedule with a constant load, bursts, and an odd rate.
+pub fn manifold([lengths_form, pair_form, third_form, fourth_form]: [Option<Form>; 4]) -> Trial {
+    let lengths = [60, 128, 590].into_iter().enumerate();
+    let periodic = lengths.map(|(at, len)| frame(len, 1_000 + at as u16, lengths_form));
+    let streams = vec![
+        stream(3, 0, 1, periodic.collect()),
+        stream(9, 0, 1, vec![frame(60, 2_000, pair_form); 2]),
+        stream(700, 0, 1, vec![frame(62, 3_000, third_form)]),
+        stream(5, 0, 1, vec![frame(90, 4_000, fourth_form), frame(91, 4_001, fourth_form)]),
+    ];
+    let segments = vec![
+        Segment::constant(FrameRate::from_fps(200_000), 2_000),
+        Segment::bursty(FrameRate::from_fps(1_000_000), 16, Duration::from_ms(1), 640),
+        Segment::constant(FrameRate::new(2_333_334, 7), 1_000),
+    ];
+    let insert = |stream, trigger| Insertion { stream: StreamId(stream), trigger };
+    let load = PortLoad {
+        insertions: vec![
+            insert(700, Trigger::Frames { first: 5, every: 7 }),
+            insert(
+                5,
+                Trigger::Interval {
+                    first: Duration::from_ms(1),
+                    every: Duration::from_ps(2_500_000_333),
+                },
+            ),
+        ],
+        ..load(0, Schedule { segments }, &[3, 3, 9])
+    };
+    trial(streams, vec![load])
+}
+
 pub fn constant(fps: u64, ms: u64) -> Schedule {
     Schedule::constant(FrameRate::from_fps(fps), Duration::from_ms(ms))
 }
@@ -208,7 +241,7 @@ pub fn run_with(
     let mut receive_plans: Vec<_> =
         (0..ports.len()).map(|port| trial.receive_plan(PortId(port as u16))).collect();
     for (index, port) in ports.iter_mut().enumerate() {
-        let queues = 1 + port.halves().more_queues.len();
+        let queues = port.halves().queues();
         let streams = receive_plans.iter_mut().flat_map(|plan| &mut plan.streams);
         for stream in streams {
             let by_queues = plan_of(index).and_then(|plan| plan.by_queues(stream.id, queues));

@@ -7,40 +7,11 @@ use crate::common::*;
 use ports::xdp::XdpPort;
 use ports::{AfPacketPort, AfXdpPort, CaptureWish, Captured, Interface, Port};
 use trial::*;
-use units::{Duration, FrameRate, Instant};
+use units::Instant;
 use wire::signature::{self, Form};
 
-/// Streams of several lengths and forms, unequal turns, both kinds of insertion (one of frames
-/// without a signature), and a schedule with a constant load, bursts, and an odd rate.
 fn manifold_trial() -> Trial {
-    let lengths = [60, 128, 590].into_iter().enumerate();
-    let periodic = lengths.map(|(at, len)| frame(len, 1_000 + at as u16, Some(Form::Full)));
-    let streams = vec![
-        stream(3, 0, 1, periodic.collect()),
-        stream(9, 0, 1, vec![frame(60, 2_000, Some(Form::Short)); 2]),
-        stream(700, 0, 1, vec![frame(62, 3_000, Some(Form::Compact))]),
-        stream(5, 0, 1, vec![frame(90, 4_000, None), frame(91, 4_001, None)]),
-    ];
-    let segments = vec![
-        Segment::constant(FrameRate::from_fps(200_000), 2_000),
-        Segment::bursty(FrameRate::from_fps(1_000_000), 16, Duration::from_ms(1), 640),
-        Segment::constant(FrameRate::new(2_333_334, 7), 1_000),
-    ];
-    let insert = |stream, trigger| Insertion { stream: StreamId(stream), trigger };
-    let load = PortLoad {
-        insertions: vec![
-            insert(700, Trigger::Frames { first: 5, every: 7 }),
-            insert(
-                5,
-                Trigger::Interval {
-                    first: Duration::from_ms(1),
-                    every: Duration::from_ps(2_500_000_333),
-                },
-            ),
-        ],
-        ..load(0, Schedule { segments }, &[3, 3, 9])
-    };
-    trial(streams, vec![load])
+    manifold([Some(Form::Full), Some(Form::Short), Some(Form::Compact), None])
 }
 
 /// Sends the trial's frames from `va` to an xdp port, which captures all of them.

@@ -6,7 +6,7 @@ use ports::xdp::XdpPort;
 use ports::{CaptureWish, Captured, Interface, Port};
 use std::collections::{BTreeMap, BTreeSet};
 use trial::*;
-use units::{Duration, FrameRate};
+use units::Duration;
 use wire::signature::{self, Form};
 
 const QUEUES: u16 = 2;
@@ -111,7 +111,7 @@ fn a_trial_that_is_ended_has_no_holes() {
 fn queues_send_what_the_pure_transmitter_writes() {
     with_veth_pair(|| {
         let mut ports = ports();
-        let trial = manifold();
+        let trial = manifold([Some(Form::Full); 4]);
         let everything = CaptureWish { streams: vec![], max_frames: 10_000 };
         ports[1].halves().receive.capture(Some(everything)).unwrap();
         let outcome = run(&trial, &mut ports);
@@ -145,35 +145,6 @@ fn queues_send_what_the_pure_transmitter_writes() {
         );
         assert!(by_queues.last_departure.unwrap() >= left_at);
     });
-}
-
-fn manifold() -> Trial {
-    let lengths = [60, 128, 590].into_iter().enumerate();
-    let periodic = lengths.map(|(at, len)| frame(len, 1_000 + at as u16, Some(Form::Full)));
-    let streams = vec![
-        stream(3, 0, 1, periodic.collect()),
-        stream(9, 0, 1, vec![frame(60, 2_000, Some(Form::Full)); 2]),
-        stream(700, 0, 1, vec![frame(62, 3_000, Some(Form::Full))]),
-        stream(
-            5,
-            0,
-            1,
-            vec![frame(90, 4_000, Some(Form::Full)), frame(91, 4_001, Some(Form::Full))],
-        ),
-    ];
-    let segments = vec![
-        Segment::constant(FrameRate::from_fps(100_000), 2_000),
-        Segment::bursty(FrameRate::from_fps(1_000_000), 16, Duration::from_ms(1), 640),
-        Segment::constant(FrameRate::new(2_333_334, 7), 1_000),
-    ];
-    let insert = |stream, trigger| Insertion { stream: StreamId(stream), trigger };
-    let every = Duration::from_ps(2_500_000_333);
-    let insertions = vec![
-        insert(700, Trigger::Frames { first: 5, every: 7 }),
-        insert(5, Trigger::Interval { first: Duration::from_ms(1), every }),
-    ];
-    let load = PortLoad { insertions, ..load(0, Schedule { segments }, &[3, 3, 9]) };
-    trial(streams, vec![load])
 }
 
 fn identity(frame: &[u8]) -> (u16, u64) {
