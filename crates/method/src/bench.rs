@@ -147,6 +147,12 @@ impl Ran {
     pub(crate) fn attempts(&self) -> u32 {
         self.invalid_attempts + u32::from(self.verdict != Verdict::Invalid)
     }
+    /// Whether it decides nothing since the tester offered less than was asked for, and for no other reason.
+    pub(crate) fn is_only_short(&self) -> bool {
+        let reasons = self.result.invalid_reasons();
+        let are_short = shortfalls(&self.result).count() == reasons.len();
+        self.verdict == Verdict::Invalid && !reasons.is_empty() && are_short
+    }
     /// Why the trial decides nothing, in words; empty where it does.
     pub fn invalid_reasons(&self) -> Vec<String> {
         if self.verdict != Verdict::Invalid {

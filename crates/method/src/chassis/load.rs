@@ -11,10 +11,10 @@ use crate::search::{
     Search as _, Upper, drive,
 };
 use crate::subject::Ceiling;
-use crate::{Finding, RunError, SearchPolicy, SuiteConfig, Verdict};
+use crate::{Finding, RunError, SearchPolicy, SuiteConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use trial::{InvalidReason, Role, TrialResult};
+use trial::{Role, TrialResult};
 use units::{Duration, FrameRate};
 
 /// What came out at one load. Rates are sums over all ports, as RFC 2889 appendix B wants the load
@@ -90,20 +90,13 @@ impl LoadPoint {
             invalid: shortfall_words(ran),
             paused: result.sent.iter().map(|sent| sent.report.held_back()).sum(),
             kept_up: (forwarded > 0.0).then_some(share),
-            short_of: result.least_offered_rate().filter(|_| is_only_short(ran)),
+            short_of: result.least_offered_rate().filter(|_| ran.is_only_short()),
         }
     }
     /// Start skew as a share of the trial: RFC 2889 appendix B wants 1 % or less.
     pub fn skew_percent(&self) -> f64 {
         self.start_skew.as_secs_f64() / self.duration.as_secs_f64().max(1e-12) * 100.0
     }
-}
-
-/// Whether a trial is invalid since its load was less than intended, and for no other reason.
-fn is_only_short(ran: &Ran) -> bool {
-    let reasons = ran.result.invalid_reasons();
-    let is_short = |reason: &InvalidReason| matches!(reason, InvalidReason::Shortfall { .. });
-    ran.verdict == Verdict::Invalid && !reasons.is_empty() && reasons.iter().all(is_short)
 }
 
 /// Why a trial decides nothing.
@@ -348,7 +341,8 @@ fn goals_together(
     for result in controller.results() {
         search.tolerance_percent = result.goal.loss_ratio * 100.0;
         search.passed.clone_from(&points);
-        found.push((search.tolerance_percent, search.found(result.bounds())));
+        let of_goal = search.found(result.bounds());
+        found.push((search.tolerance_percent, search.at_least_proved(of_goal)));
     }
     let (_, first) = found.remove(0);
     Ok(Throughput { with_tolerance: found, ..first })
@@ -568,32 +562,26 @@ impl<'l> Search<'l> {
         Ok(())
     }
 
-    /// Of a tester that could not offer more, what it did offer without a loss.
-    fn at_least_proved(&mut self, found: Throughput) -> Throughput {
-        let is_open = matches!(
-            found.finding,
-            Finding::Invalid { .. } | Finding::AtLeast { .. } | Finding::Between { .. }
-        );
-        let proved = self
-            .proved
-            .take()
-            .filter(|(rate, _)| is_open && found.rate.is_none_or(|known| known < *rate));
-        let Some((rate, point)) = proved else { return found };
+    /// Of a tester that could not offer more, what it did offer without a loss, where that is more than was found and
+    /// below what failed.
+    fn at_least_proved(&self, found: Throughput) -> Throughput {
+        let Some((rate, point)) = &self.proved else { return found };
         let load_percent = 100.0 * rate.fps() / self.loads.rate_of(100.0).fps();
-        let finding = match found.finding {
-            Finding::Between { why } if found.upper_percent.is_some_and(|up| up > load_percent) => {
-                Finding::Between { why }
+        let finding = match &found.finding {
+            _ if found.rate.is_some_and(|known| known >= *rate) => return found,
+            Finding::Invalid { .. } | Finding::AtLeast { .. } => {
+                Finding::AtLeast { why: point.invalid.join("; ") }
             }
-            Finding::Between { why } => {
-                return Throughput { finding: Finding::Between { why }, ..found };
+            Finding::Between { .. } if found.upper_percent.is_some_and(|up| up > load_percent) => {
+                found.finding.clone()
             }
-            _ => Finding::AtLeast { why: point.invalid.join("; ") },
+            _ => return found,
         };
         Throughput {
             finding,
             load_percent: Some(load_percent),
-            rate: Some(rate),
-            point: Some(point),
+            rate: Some(*rate),
+            point: Some(point.clone()),
             lossy_at_rate: None,
             ..found
         }
@@ -658,8 +646,7 @@ impl<'l> Search<'l> {
             with_tolerance: vec![],
         };
         let slack_percent = self.config.search.resolution_percent + self.tolerance_percent;
-        let throughput = throughput.kept_up_load(slack_percent / 100.0);
-        self.at_least_proved(throughput)
+        throughput.kept_up_load(slack_percent / 100.0)
     }
 }
 

@@ -8,7 +8,6 @@ use crate::residence::is_silent;
 use crate::subject::Subject;
 use crate::{Conditions, RunError, TestKind, Verdict};
 use serde::{Deserialize, Serialize};
-use trial::InvalidReason;
 use units::{Duration, FrameRate};
 
 /// The result for one frame size.
@@ -30,9 +29,6 @@ pub struct FrameLossResult {
     /// What a reader should know.
     pub notes: Vec<String>,
 }
-
-/// Of fewer frames in a trial a loss of 1 % is not seen.
-const FRAMES_AT_LEAST: f64 = 100.0;
 
 /// Whose maximum a load of 100 % is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -140,7 +136,7 @@ fn at_what_can_be_offered<'a>(
         match ran.result.slowest_sent_rate() {
             Some(reached)
                 if ran.verdict == Verdict::Failed
-                    || could_not_offer(&ran) && tells_a_loss(&subject, reached) =>
+                    || ran.is_only_short() && tells_a_loss(&subject, reached) =>
             {
                 subject = subject.with_ceiling(below(reached.min(subject.ceiling.rate)));
                 ran = measure(bench, &subject, (percent, true))?;
@@ -150,6 +146,9 @@ fn at_what_can_be_offered<'a>(
     }
     Ok((subject, ran))
 }
+
+/// Of fewer frames in a trial a loss of 1 % is not seen.
+const FRAMES_AT_LEAST: f64 = 100.0;
 
 /// Whether a trial at such a rate holds enough frames for a loss to be told.
 fn tells_a_loss(subject: &Subject<'_>, rate: FrameRate) -> bool {
@@ -173,18 +172,11 @@ fn measure(
         if is_first { Request { judge: &answered, ..request } } else { request }
     };
     let ran = bench.run(request())?;
-    if !could_not_offer(&ran) {
+    if !ran.is_only_short() {
         return Ok(ran);
     }
     let again = bench.run_changed(request(), &|trial| Ok(by_offer(trial)))?;
     Ok(Ran { invalid_attempts: again.invalid_attempts + ran.invalid_attempts, ..again })
-}
-
-/// Whether a trial decides nothing because the tester offered less than was asked for, and for no other reason.
-fn could_not_offer(ran: &Ran) -> bool {
-    let reasons = ran.result.invalid_reasons();
-    let is_short = |reason: &InvalidReason| matches!(reason, InvalidReason::Shortfall { .. });
-    ran.verdict == Verdict::Invalid && !reasons.is_empty() && reasons.iter().all(is_short)
 }
 
 fn point(subject: &Subject<'_>, percent: f64, ran: &Ran) -> LossPoint {
@@ -205,7 +197,7 @@ fn point(subject: &Subject<'_>, percent: f64, ran: &Ran) -> LossPoint {
             false => PairCount::all_of(&ran.result),
         },
         invalid: ran.invalid_reasons(),
-        not_offered: could_not_offer(ran),
+        not_offered: ran.is_only_short(),
     }
 }
 

@@ -107,7 +107,7 @@ pub fn learning_rate(
     let mut search = AddressSearch::new(rack, ChassisTest::AddressLearning)?;
     let highest = within_medium(rack, config.max_learning_fps).fps_truncated();
     let beyond = highest + config.rate_resolution_fps;
-    // No more than the table holds (section 5.8.3: "must be less than or equal to the cache capacity").
+    // No more than the table holds (section 5.8).
     let room = rack.tables.addresses.get().unwrap_or(u64::MAX);
     let addresses = config.rate_addresses.min(room.max(1));
     let (mut low, mut high, mut fps) = (0, beyond, highest);

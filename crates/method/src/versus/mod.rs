@@ -8,9 +8,9 @@
 //! middle ([`interval`]).
 //!
 //! * **Rate**: the rate at which frames leave the device under a load of 1.3 times what the faster
-//!   of the two carries (2.5 times where one has tokens), the same for both: frames over the time from the first to the last
-//!   arrival, so that what a queue still holds when the sender ends counts at the rate at which it
-//!   is emptied. A side that carries all that the tester can send has no rate but a bound; the
+//!   of the two carries (2.5 times where one has tokens), the same for both: frames over the time
+//!   from the first to the last arrival, so that what a queue still holds when the sender ends
+//!   counts at the rate at which it is emptied. A side that carries all that the tester can send has no rate but a bound; the
 //!   ratio is a bound then too or, where both sides are so fast, unknown.
 //! * **Latency**: median and 99th percentile at half of what the slower carries, the same for both.
 //! * **Cost**: processor time of the device's own threads for each frame forwarded in the latter

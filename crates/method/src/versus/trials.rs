@@ -5,7 +5,7 @@ use super::run::Running;
 use super::{Metric, Side};
 use crate::RunError;
 use crate::traffic::TrialShape;
-use trial::{Allowance, InvalidReason, Schedule, StreamReceived, TrialResult, allowance};
+use trial::{InvalidReason, Schedule, StreamReceived, TrialResult, allowance};
 use units::{Duration, FrameRate};
 use wire::signature::{Key, RunKey};
 
@@ -114,6 +114,7 @@ impl Running<'_, '_> {
             (Some(before), Some(after)) => Some(after.saturating_sub(before)),
             _ => None,
         };
+        let (rate_fps, shows_tokens) = carried(&result);
         let unfit = unfit(&result);
         if let Some(why) = &unfit {
             self.invalid_trials += 1;
@@ -129,8 +130,8 @@ impl Running<'_, '_> {
             offered: result.offered_rate(),
             offered_frames: result.offered_frames(),
             lost_frames: result.lost_frames(),
-            rate_fps: carried_rate(&result),
-            shows_tokens: tokens(&result).is_some(),
+            rate_fps,
+            shows_tokens,
             latency_p50_ns: latency(&result, 50.0),
             latency_p99_ns: latency(&result, 99.0),
             cost_ns: used.and_then(|used| cost(&result, used)),
@@ -147,7 +148,7 @@ pub(super) fn is_saturated_at(carried_fps: f64, offered_fps: f64) -> bool {
 }
 
 fn is_saturated(result: &TrialResult) -> bool {
-    is_saturated_at(carried_rate(result), result.offered_rate().fps())
+    is_saturated_at(carried(result).0, result.offered_rate().fps())
 }
 
 /// In nanoseconds; `None` where none was measured.
@@ -162,17 +163,15 @@ fn cost(result: &TrialResult, used: Duration) -> Option<f64> {
     (cost > 0.0).then_some(cost)
 }
 
-/// What a device carries, in frames a second. Tokens let frames pass beyond that: where a trial with loss shows some, the
-/// rate is what came out from the first loss on.
-fn carried_rate(result: &TrialResult) -> f64 {
+/// What a device carries, in frames a second, and whether it has tokens that count. Tokens let frames pass beyond that:
+/// where a trial with loss shows some, the rate is what came out from the first loss on.
+fn carried(result: &TrialResult) -> (f64, bool) {
     let busy = busy_rate(result);
-    tokens(result).map_or(busy, |shown| busy.min((shown.all_fps.0 + shown.all_fps.1) / 2.0))
-}
-
-/// What a trial with loss shows of tokens, where they count.
-fn tokens(result: &TrialResult) -> Option<Allowance> {
     let least = TOKENS_AT_LEAST * result.forwarded_frames() as f64;
-    allowance(result).filter(|shown| shown.frames > least)
+    match allowance(result).filter(|shown| shown.frames > least) {
+        Some(shown) => (busy.min((shown.all_fps.0 + shown.all_fps.1) / 2.0), true),
+        None => (busy, false),
+    }
 }
 
 /// Frames over the time from the first arrival to the last, over all receiving ports, in frames a
