@@ -349,21 +349,7 @@ mod tests {
     #[test]
     fn a_loss_in_brief_is_that_of_the_highest_load_that_has_one() {
         let unit = method::outcome::Unit::Percent;
-        let conditions = method::TestConditions {
-            frame_size: "64".into(),
-            mean_frame_size_bytes: 64.0,
-            direction: None,
-            modifier: None,
-            traffic: String::new(),
-            filters: String::new(),
-            line_rate: units::LineRate::from_gbps(1),
-            line_rate_is_physical: false,
-            theoretical_max: units::FrameRate::from_fps(1_488_095),
-            tester_max: None,
-            deviations: vec![],
-            clauses: vec![],
-            in_words: String::new(),
-        };
+        let conditions = crate::model::tests::conditions_of_64_bytes();
         let why = Some("offered load fell short".to_owned());
         let none = Figure::missing("loss at 100 % of the maximum", unit, why);
         let some = Figure::single("loss at 90 % of the maximum", unit, 0.1);

@@ -127,21 +127,7 @@ mod tests {
     /// Who reads `value` alone must not take an end of an interval for a measured rate.
     #[test]
     fn an_interval_has_no_value() {
-        let conditions = method::TestConditions {
-            frame_size: "64".into(),
-            mean_frame_size_bytes: 64.0,
-            direction: None,
-            modifier: None,
-            traffic: String::new(),
-            filters: String::new(),
-            line_rate: units::LineRate::from_gbps(1),
-            line_rate_is_physical: false,
-            theoretical_max: FrameRate::from_fps(1_488_095),
-            tester_max: None,
-            deviations: vec![],
-            clauses: vec![],
-            in_words: String::new(),
-        };
+        let conditions = crate::model::tests::conditions_of_64_bytes();
         let line = |relation| {
             let figure = Figure {
                 name: "throughput".into(),

@@ -278,3 +278,27 @@ pub(crate) fn is_a_date(key: &str) -> bool {
     let key = key.to_lowercase();
     ["date", "time", "started"].iter().any(|word| key.contains(word))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use units::{FrameRate, LineRate};
+
+    /// Of a result at 64 bytes on a virtual link.
+    pub(crate) fn conditions_of_64_bytes() -> method::TestConditions {
+        method::TestConditions {
+            frame_size: "64".into(),
+            mean_frame_size_bytes: 64.0,
+            direction: None,
+            modifier: None,
+            traffic: String::new(),
+            filters: String::new(),
+            line_rate: LineRate::from_gbps(1),
+            line_rate_is_physical: false,
+            theoretical_max: FrameRate::from_fps(1_488_095),
+            tester_max: None,
+            deviations: vec![],
+            clauses: vec![],
+            in_words: String::new(),
+        }
+    }
+}

@@ -115,6 +115,32 @@ fn under_way(scratch: &Scratch, arguments: &str, part: Option<&str>, address: &s
     transfer
 }
 
+/// Each of the transfers under way, with these options, in a thread, with a scene and a server of its own.
+fn each_under_way(options: &str, test: impl Fn((Process, Process), Option<&'static str>) + Sync) {
+    let test = &test;
+    std::thread::scope(|scope| {
+        for (arguments, part) in TRANSFERS {
+            scope.spawn(move || {
+                let scratch = scene();
+                let (server, address) = serve(&scratch);
+                let transfer =
+                    under_way(&scratch, &format!("{arguments} {options}"), part, &address);
+                test((server, transfer), part);
+            });
+        }
+    });
+}
+
+/// What a transfer that ended before it was complete says: whether a signal did it, and whether it keeps anything.
+fn assert_incomplete(ran: &Ran, interrupted: bool, part: Option<&str>) -> Value {
+    let json = object(ran);
+    let said = (&json["complete"], &json["interrupted"]);
+    assert_eq!(said, (&false.into(), &interrupted.into()), "{}", ran.stdout);
+    let kept = json["kept_bytes"].as_u64().unwrap();
+    assert_eq!(kept > 0, part.is_some(), "{}", ran.stdout);
+    json
+}
+
 /// The other end is stopped, so that it confirms nothing: the report comes all the same, within seconds, and says
 /// what is kept; the same command goes on there.
 #[test]
@@ -183,26 +209,16 @@ fn interrupted_twice(mut transfer: Process, stopped: Pid) -> Ran {
 #[test]
 fn a_second_signal_ends_it_at_once_and_what_is_kept_is_said() {
     std::thread::scope(|scope| {
-        for (arguments, part) in TRANSFERS {
-            scope.spawn(move || {
-                let scratch = scene();
-                let (server, address) = serve(&scratch);
-                let json = format!("{arguments} --json");
-                let transfer = under_way(&scratch, &json, part, &address);
+        scope.spawn(|| {
+            each_under_way("--json", |(server, transfer), part| {
                 server.signal(Signal::SIGSTOP);
-                let ran =
-                    interrupted_twice(transfer, Pid::from_raw(server.0.id() as i32)).expect(2);
-                let json = object(&ran);
-                assert_eq!(
-                    (&json["complete"], &json["interrupted"]),
-                    (&false.into(), &true.into())
-                );
-                let kept = json["kept_bytes"].as_u64().unwrap();
-                assert_eq!(kept > 0, part.is_some(), "{}", ran.stdout);
+                let other_end = Pid::from_raw(server.0.id() as i32);
+                let ran = interrupted_twice(transfer, other_end).expect(2);
+                assert_incomplete(&ran, true, part);
                 assert!(ran.stderr.contains("interrupted at once"), "{}", ran.stderr);
                 assert_eq!(ran.stderr.contains("goes on"), part.is_some(), "{}", ran.stderr);
             });
-        }
+        });
         for arguments in ["file lab2:HERE/target", "lab2:HERE/file target"] {
             scope.spawn(move || {
                 let scratch = scene();
@@ -256,23 +272,11 @@ fn who_is_interrupted_before_anything_began_reports_that() {
 
 #[test]
 fn who_loses_the_other_end_reports_what_is_kept() {
-    std::thread::scope(|scope| {
-        for (arguments, part) in TRANSFERS {
-            scope.spawn(move || {
-                let scratch = scene();
-                let (server, address) = serve(&scratch);
-                let arguments = format!("{arguments} --json --death-timer 1");
-                let transfer = under_way(&scratch, &arguments, part, &address);
-                drop(server);
-                let ran = transfer.ran().expect(2);
-                let json = object(&ran);
-                let said = (&json["complete"], &json["interrupted"], &json["outcome"]);
-                let silent = "the other end fell silent".into();
-                assert_eq!(said, (&false.into(), &false.into(), &silent), "{}", ran.stdout);
-                let kept = json["kept_bytes"].as_u64().unwrap();
-                assert_eq!(kept > 0, part.is_some(), "{}", ran.stdout);
-            });
-        }
+    each_under_way("--json --death-timer 1", |(server, transfer), part| {
+        drop(server);
+        let ran = transfer.ran().expect(2);
+        let json = assert_incomplete(&ran, false, part);
+        assert_eq!(json["outcome"], "the other end fell silent", "{}", ran.stdout);
     });
 }
 
