@@ -434,7 +434,11 @@ impl RateSearch<'_, '_> {
 }
 
 /// How the reason of a rate begins that the tester could not exceed.
-pub(crate) const TESTER_LIMITED: &str = "tester-limited: ";
+const TESTER_LIMITED: &str = "tester-limited: ";
+/// The rest of such a reason, where a sentence has said that it is the tester's limit.
+pub(crate) fn without_tester_limited(why: &str) -> &str {
+    why.strip_prefix(TESTER_LIMITED).unwrap_or(why)
+}
 
 /// What bounds mean. `loss_percent` is the loss at the upper one, `reasons` say why the last
 /// invalid trial was invalid.

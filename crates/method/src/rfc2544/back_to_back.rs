@@ -4,7 +4,7 @@
 use crate::bench::{Bench, Ran, Request, has_shortfall, is_short};
 use crate::event::SearchBounds;
 use crate::outcome::number::several;
-use crate::rate_search::judge_loss;
+use crate::rate_search::{judge_loss, without_tester_limited};
 use crate::reach::{
     LONGEST_BURST_TRIED, SLOWER_BY_ONE_IN, STEPS_MAX, burst_reach, held_to_its_rate, slower,
 };
@@ -255,7 +255,8 @@ fn not_applicable(subject: &Subject<'_>, throughput: &RateFound) -> Option<Strin
             Some(format!("the throughput {found_in} is the medium's theoretical maximum: {beyond}"))
         }
         Finding::AtLeast { why } => Some(format!(
-            "the throughput {found_in} is at the limit of the tester ({why}): {beyond}"
+            "the throughput {found_in} is at the limit of the tester ({}): {beyond}",
+            without_tester_limited(why)
         )),
         _ => None,
     }

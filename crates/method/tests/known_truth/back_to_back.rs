@@ -103,6 +103,17 @@ fn sizes_that_cannot_be_tested_are_refused_with_the_reason() {
     assert!(refusal(&config).contains("a mix of frame sizes"));
 }
 
+/// The reason says once that the tester was the limit.
+#[test]
+fn a_device_faster_than_the_tester_has_no_burst_to_find() {
+    let limits = sim::Limits { max_rate: Some(FrameRate::from_fps(30_000)), ..Default::default() };
+    let device = StoreAndForward::with_capacity(FrameRate::from_fps(80_000), QueueLimit::Frames(9));
+    let result = measure(&config(), &mut SimTester::new(&PORTS, device).limits(limits));
+    let reason = result.not_measured.unwrap();
+    let limit = "is at the limit of the tester (nothing was lost at the highest load that the tester could offer)";
+    assert!(reason.contains(limit), "{reason}");
+}
+
 /// The wait after a burst begins when the burst has been received (RFC 9004 section 6.2): a deep
 /// queue that drains for longer than the wait costs no frame.
 #[test]

@@ -6,7 +6,7 @@ mod goals;
 use crate::clauses::Facts;
 use crate::outcome::number::{self, fps};
 use crate::outcome::{Basis, Cell, Figure, FigureName, Layout, Outcome, Role, Series, Unit};
-use crate::rate_search::TESTER_LIMITED;
+use crate::rate_search::without_tester_limited;
 use crate::rfc2544::ThroughputResult;
 use crate::{CostFound, Finding, RateFound, TestKind};
 use units::Duration;
@@ -188,7 +188,7 @@ impl RateFound {
     fn limits(&self) -> Option<String> {
         match &self.finding {
             Finding::AtLeast { why } => {
-                let why = why.strip_prefix(TESTER_LIMITED).unwrap_or(why);
+                let why = without_tester_limited(why);
                 Some(format!("tester-limited; the device may be faster: {why}"))
             }
             Finding::Between { why } if self.buffered.is_some() => Some(why.clone()),
