@@ -59,6 +59,7 @@ pub(crate) fn thread_port(
 }
 
 /// Process ids of the kernel threads of this name.
+#[cfg(bpf_programs)]
 pub(crate) fn kernel_threads_named(name: &str) -> Vec<u32> {
     kernel::thread::of_kernel(|other| other == name).into_iter().map(|(id, _)| id).collect()
 }

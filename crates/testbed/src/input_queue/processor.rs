@@ -4,7 +4,7 @@
 //! takes it out, makes a packet of it and hands it to the network stack as if the port had received
 //! it there. A frame that finds the queue full is lost: the device has had it and dropped it.
 
-use crate::error::{Result, TestbedError};
+use crate::error::Result;
 use crate::threads::PortThreads;
 use kernel::Namespace;
 
@@ -13,18 +13,19 @@ pub(super) use with_bpf::ProcessorQueue;
 #[cfg(not(bpf_programs))]
 pub(super) use without_bpf::ProcessorQueue;
 
-/// The longest queue that the kernel makes.
-const FRAMES_MAX: u32 = 16_384;
-
 #[cfg(bpf_programs)]
 mod with_bpf {
     use super::*;
+    use crate::error::TestbedError;
     use aya::maps::CpuMap;
     use aya::programs::{Xdp, XdpMode};
     use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
     use kernel::causes;
     use std::io;
     use std::sync::Mutex;
+
+    /// The longest queue that the kernel makes.
+    const FRAMES_MAX: u32 = 16_384;
 
     static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/input_queue.o"));
 
