@@ -6,10 +6,14 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use traffic::size::SizePattern;
 
+/// How a self-test is made; another number where the same tester may read otherwise.
+const METHOD: u32 = 2;
+
 /// Everything that a self-test depends on, in words. If any of it differs the cached one is void.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Key {
     program: String,
+    method: u32,
     kernel: String,
     processors: String,
     /// The tester's ports: types, names, drivers, rates.
@@ -46,6 +50,7 @@ impl Key {
     pub fn new(ports: String, options: String) -> Self {
         Key {
             program: format!("netanvil {}", env!("CARGO_PKG_VERSION")),
+            method: METHOD,
             kernel: host::kernel(),
             processors: host::processors(),
             ports,

@@ -51,6 +51,18 @@ fn a_tester_that_reaches_the_line_is_no_limit() {
     assert_eq!(known.maximum.finding, Finding::AtTheoreticalMaximum);
 }
 
+/// Above 90,000 frames a second the stations of a ring claim it, and hardly a frame leaves.
+#[test]
+fn a_tester_that_breaks_down_under_too_high_a_load_is_asked_for_less() {
+    let law = |offered: sim::Offered| sim::Response {
+        reached: (offered.rate.fps() > 90_000.0).then_some(FrameRate::from_fps(2_000)),
+        ..sim::Response::default()
+    };
+    let known = self_test(&short(), &mut sim::ClosedForm::new(&[VIRTUAL; 2], law));
+    let rate = known.maximum.rate.unwrap().fps();
+    assert!((89_000.0..=90_001.0).contains(&rate), "{rate} {known:?}");
+}
+
 /// What the tester loses on the way in bounds it as well.
 #[test]
 fn a_tester_that_loses_what_it_receives_is_bounded_by_that() {
