@@ -80,9 +80,9 @@ const FLOODS_ALIKE: usize = 2;
 const WHOLE: f64 = 0.999;
 /// A tester that loses frames may carry a little more when it is asked for less.
 const MARGIN: f64 = 1.1;
-/// A tester that reaches less than this share of the medium is asked for less, and one that then reaches so many times as
-/// much breaks down under too high a load.
+/// A tester that reaches less than this share of the medium is asked for less once.
 const FAR_BELOW: f64 = 0.5;
+/// One that then carries so many times as much breaks down under too high a load.
 const BREAKS_DOWN: f64 = 1.5;
 
 impl Reached {
@@ -110,14 +110,12 @@ pub fn self_test_size(
     let loses = floods.iter().any(|flood| worst_loss_ratio(flood) > 0.0);
     let unlosing = reached.filter(|reached| !loses && !reached.p50.is_zero());
     let maximum = match unlosing {
-        Some(reached) if breaks_down(bench, &subject, reached)? => {
-            find_rate(bench, &subject, &goal(config), &mut Known::default())?
-        }
+        Some(reached) if breaks_down(bench, &subject, reached)? => search(bench, &subject)?,
         Some(reached) => {
             let test_time = bench.clock().spent.saturating_sub(before);
             RateFound { test_time, ..unlost(&subject, reached, &floods) }
         }
-        None => search(bench, subject, floods)?,
+        None => search(bench, &bounded_by(subject, &floods))?,
     };
     let of_maximum =
         |percent: f64| maximum.rate.unwrap_or(subject.ceiling.rate).scaled(percent / 100.0);
@@ -163,17 +161,10 @@ fn carried(result: &TrialResult) -> FrameRate {
 /// Asks for the medium's theoretical maximum a few times.
 fn flood(bench: &mut Bench<'_>, subject: &Subject<'_>) -> Result<Vec<TrialResult>, RunError> {
     let theoretical = subject.theoretical_max();
-    let duration = Duration::from_secs_f64(subject.config.self_test.trial_duration_s);
-    let size = subject.size_in_words();
     let mut floods = vec![];
     while floods.len() < FLOODS {
-        let number = floods.len() + 1;
-        let label = format!(
-            "{}, {size}: theoretical maximum, {theoretical:.1}, trial {number}",
-            TestKind::SelfTest
-        );
-        let request = subject.request(TestKind::SelfTest, label, theoretical, duration);
-        floods.push(bench.run(Request { judge: &judge, ..request })?.result);
+        let what = format!("theoretical maximum, {theoretical:.1}, trial {}", floods.len() + 1);
+        floods.push(offer(bench, subject, theoretical, &what)?);
         let all = |is: fn(&TrialResult) -> bool| floods.iter().all(is);
         let are_alike = all(|flood| judge(flood) == Verdict::Passed)
             || all(|flood| worst_loss_ratio(flood) > 0.0);
@@ -184,8 +175,21 @@ fn flood(bench: &mut Bench<'_>, subject: &Subject<'_>) -> Result<Vec<TrialResult
     Ok(floods)
 }
 
-/// Whether the tester offers more where it is asked for less: as stations of an FDDI ring do that claim it when they are
-/// late.
+/// A load that is judged by whether the tester carried all of it.
+fn offer(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    rate: FrameRate,
+    what: &str,
+) -> Result<TrialResult, RunError> {
+    let duration = Duration::from_secs_f64(subject.config.self_test.trial_duration_s);
+    let label = format!("{}, {}: {what}", TestKind::SelfTest, subject.size_in_words());
+    let request = subject.request(TestKind::SelfTest, label, rate, duration);
+    Ok(bench.run(Request { judge: &judge, ..request })?.result)
+}
+
+/// Whether the tester carries more where it is asked for less. So it is where stations of an FDDI ring that are late
+/// make it claim.
 fn breaks_down(
     bench: &mut Bench<'_>,
     subject: &Subject<'_>,
@@ -196,12 +200,8 @@ fn breaks_down(
         return Ok(false);
     }
     let between = FrameRate::from_fps_f64((reached.p50.fps() * theoretical.fps()).sqrt());
-    let duration = Duration::from_secs_f64(subject.config.self_test.trial_duration_s);
-    let size = subject.size_in_words();
-    let label = format!("{}, {size}: less than the maximum, {between:.1}", TestKind::SelfTest);
-    let request = subject.request(TestKind::SelfTest, label, between, duration);
-    let ran = bench.run(Request { judge: &judge, ..request })?;
-    Ok(carried(&ran.result).fps() >= BREAKS_DOWN * reached.p90.fps())
+    let result = offer(bench, subject, between, &format!("less than the maximum, {between:.1}"))?;
+    Ok(carried(&result).fps() >= BREAKS_DOWN * reached.p90.fps())
 }
 
 /// The maximum of a tester that lost nothing, however fast it was asked to be.
@@ -243,23 +243,22 @@ fn unlost(subject: &Subject<'_>, reached: Reached, floods: &[TrialResult]) -> Ra
     }
 }
 
-/// The maximum of a tester that loses frames on the way in when it is asked for all of the medium. What
-/// it sent then bounds the search: it will not be much faster when asked for less.
-fn search(
-    bench: &mut Bench<'_>,
-    subject: Subject<'_>,
-    floods: Vec<TrialResult>,
-) -> Result<RateFound, RunError> {
-    let config = subject.config;
+/// The subject of a tester that loses frames on the way in when it is asked for all of the medium. What it sent then
+/// bounds a search: it will not be much faster when asked for less.
+fn bounded_by<'a>(subject: Subject<'a>, floods: &[TrialResult]) -> Subject<'a> {
     let theoretical = subject.theoretical_max();
     let fastest = floods.iter().filter_map(TrialResult::slowest_sent_rate).max();
     let ceiling = fastest.unwrap_or(theoretical).scaled(MARGIN).min(theoretical);
     let of = MaximumOf::Tester;
-    let subject = match ceiling < theoretical {
+    match ceiling < theoretical {
         true => subject.with_ceiling(Ceiling { rate: ceiling, of, slack_fps: 0.0 }),
         false => subject,
-    };
-    find_rate(bench, &subject, &goal(config), &mut Known::default())
+    }
+}
+
+/// The highest load that the tester carries whole.
+fn search(bench: &mut Bench<'_>, subject: &Subject<'_>) -> Result<RateFound, RunError> {
+    find_rate(bench, subject, &goal(subject.config), &mut Known::default())
 }
 
 fn goal(config: &SuiteConfig) -> RateGoal<'_> {
