@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use traffic::size::SizePattern;
 
-/// How a self-test is made; another number where the same tester may read otherwise.
+/// The number of the method by which a self-test is made: one more where the same tester may read otherwise.
 const METHOD: u32 = 2;
 
 /// Everything that a self-test depends on, in words. If any of it differs the cached one is void.

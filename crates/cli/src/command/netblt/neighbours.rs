@@ -14,9 +14,10 @@ use units::Duration;
 /// Of a fair share, in percent: from the 10th percentile over the seeds to the 90th.
 const LEAST_SHARE: f64 = 50.0;
 const MOST_SHARE: f64 = 150.0;
-/// Jain's index of transfers among themselves, of up to [`FEW`] and of more: its 10th percentile.
+/// Jain's index of up to [`FEW`] transfers among themselves, and of more: its 10th percentile.
 const LEAST_JAIN: f64 = 0.95;
 const LEAST_JAIN_OF_MANY: f64 = 0.9;
+const FEW: usize = 256;
 
 const RATE_BPS: u64 = 100_000_000;
 const ROUND_TRIP_MS: u64 = 20;
@@ -24,7 +25,6 @@ const ROUND_TRIP_MS: u64 = 20;
 const DETOUR: Duration = Duration::from_ms(60);
 const OTHERS: [Algorithm; 3] = [Algorithm::Cubic, Algorithm::Reno, Algorithm::Bbr];
 const CROWDS: [usize; 7] = [2, 8, 32, 64, 128, 256, 1000];
-const FEW: usize = 256;
 
 /// What is run with each seed.
 struct Case {
@@ -36,6 +36,9 @@ impl Case {
     /// Transfers among themselves have nobody beside them.
     fn is_own(&self) -> bool {
         self.neighbourhood.theirs.0 == 0
+    }
+    fn least_jain(&self) -> f64 {
+        if self.neighbourhood.ours.0 <= FEW { LEAST_JAIN } else { LEAST_JAIN_OF_MANY }
     }
     fn is_named(&self, words: &str) -> bool {
         words.split_whitespace().all(|word| self.name.split(' ').any(|part| part == word))
@@ -161,8 +164,7 @@ fn row(case: &Case, measured: &[[f64; 2]]) -> Row {
     let (p10, median, p90) =
         (percentile(&values, 10), percentile(&values, 50), percentile(&values, 90));
     let (measures, met) = match case.is_own() {
-        true if case.neighbourhood.ours.0 <= FEW => ("jain", p10 >= LEAST_JAIN),
-        true => ("jain", p10 >= LEAST_JAIN_OF_MANY),
+        true => ("jain", p10 >= case.least_jain()),
         false => ("share_percent", p10 >= LEAST_SHARE && p90 <= MOST_SHARE),
     };
     let cubic_median = percentile(&of(1), 50);
