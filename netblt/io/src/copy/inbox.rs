@@ -5,13 +5,14 @@ use super::beneath::{self, Beneath, kind, look, open_at};
 use super::control::{Links, Message, Summary, Teller};
 use super::format::{Attributes, DIGEST_BYTES, Record, UNKNOWN_SIZE, records};
 use super::names::{self, Name, part_name};
+use super::parts;
 use super::patterns::Glob;
-use super::shelf::{Finished, Shelf, open_part, set_attributes};
+use super::shelf::{Finished, Shelf, set_attributes};
 use super::tally::Tally;
 use crate::sink::Sink;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, renameat};
-use nix::sys::stat::{FileStat, Mode, SFlag, UtimensatFlags, mkdirat, utimensat};
+use nix::sys::stat::{FileStat, Mode, SFlag, UtimensatFlags, fstat, mkdirat, utimensat};
 use nix::sys::time::TimeSpec;
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,6 +125,19 @@ fn is_fatal(error: &io::Error) -> bool {
 fn version(expected: &Expected) -> Vec<u8> {
     let Attributes { modified_s, modified_ns, .. } = expected.attributes;
     format!("{} {modified_s} {modified_ns}", expected.size).into_bytes()
+}
+
+/// The file that takes the bytes, and its hidden name. What comes of an input of no known size serves nobody
+/// until it is whole, and two at a time do not meet.
+fn open_part(at: &OwnedFd, own: &[u8], expected: &Expected) -> io::Result<(File, String)> {
+    if expected.size == UNKNOWN_SIZE
+        && let Ok(file) = parts::open_nameless(at)
+    {
+        let part = part_name(own, &fstat(&file)?.st_ino.to_be_bytes());
+        return Ok((file, part));
+    }
+    let part = part_name(own, &version(expected));
+    Ok((parts::open(at, &part)?, part))
 }
 
 impl Inbox {
@@ -406,7 +420,7 @@ impl Inbox {
                 let found = look(at, left)?.filter(|found| kind(found) == SFlag::S_IFREG);
                 from = found.map_or(0, |found| found.st_size as u64).min(expected.size);
             } else {
-                let _ = unlinkat(at, left.as_slice(), UnlinkatFlags::NoRemoveDir);
+                parts::remove_abandoned(at, left);
             }
         }
         Ok(from)
@@ -419,8 +433,8 @@ impl Inbox {
         let mut hasher = blake3::Hasher::new();
         let (mut file, mut directory, mut part) = (None, None, String::new());
         if let Some((at, own)) = self.place(&expected.name)? {
-            part = part_name(&own, &version(&expected));
-            let mut opened = open_part(&at, &part)?;
+            let mut opened;
+            (opened, part) = open_part(&at, &own, &expected)?;
             // Anything may have happened to it since it was looked at.
             if opened.metadata()?.len() < expected.from {
                 return Err(io::Error::other("what was kept of it is gone; try again"));

@@ -14,6 +14,7 @@ pub mod format;
 pub mod inbox;
 pub mod names;
 pub mod outbox;
+mod parts;
 pub mod patterns;
 mod shelf;
 pub mod tally;

@@ -2,11 +2,11 @@
 //! several threads at once, since each waits for the disk.
 
 use super::answers::{Answer, Answers};
-use super::beneath::{self, kind, look, open_at};
+use super::beneath;
 use super::format::Attributes;
+use super::parts;
 use super::tally::Tally;
-use nix::fcntl::{OFlag, renameat};
-use nix::sys::stat::{Mode, SFlag, fstat};
+use nix::fcntl::renameat;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use std::fs::{File, FileTimes, Permissions};
 use std::io;
@@ -15,14 +15,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 /// Threads that sync and rename.
 const THREADS: usize = 8;
 /// Files that wait for them, each open.
 const WAITING: usize = 64;
-/// How long to wait for an older attempt that still holds a file: its death timer is 30 s.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A file of which all bytes are there.
 pub struct Finished {
@@ -102,6 +99,7 @@ impl Finished {
             set_attributes(&self.file, attributes)?;
         }
         self.file.sync_all()?;
+        parts::name(&self.file, &self.directory, &self.part)?;
         Ok(renameat(&self.directory, self.part.as_str(), &self.directory, self.name.as_slice())?)
     }
 }
@@ -112,32 +110,4 @@ pub fn set_attributes(file: &File, attributes: &Attributes) -> io::Result<()> {
     let modified = beneath::modified(attributes);
     let modified = modified.ok_or_else(|| io::Error::other("its time cannot be"))?;
     file.set_times(FileTimes::new().set_modified(modified))
-}
-
-/// The hidden file, to read and write, held against other copies. An older attempt may still hold it, and
-/// lets go of it when it notices that it is alone.
-pub fn open_part(directory: &OwnedFd, part: &str) -> io::Result<File> {
-    let started = Instant::now();
-    loop {
-        let flags = OFlag::O_RDWR | OFlag::O_CREAT;
-        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
-        let file = File::from(open_at(directory, part.as_bytes(), flags, mode)?);
-        if file.try_lock().is_ok() {
-            let mine = fstat(&file)?;
-            let there = look(directory, part.as_bytes())?;
-            // It may have got its final name between opening and locking.
-            let same = there
-                .is_some_and(|there| (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev));
-            if same && mine.st_nlink == 1 && kind(&mine) == SFlag::S_IFREG {
-                return Ok(file);
-            }
-            if same {
-                unlinkat(directory, part, UnlinkatFlags::NoRemoveDir)?;
-            }
-        }
-        if started.elapsed() > PATIENCE {
-            return Err(io::Error::other("another copy writes this file"));
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
 }

@@ -1,0 +1,79 @@
+//! Hidden files that hold what has come of a file, each locked by the copy that writes it: nobody else removes or
+//! writes it.
+
+use super::beneath::{kind, look, open_at};
+use nix::fcntl::OFlag;
+use nix::sys::stat::{Mode, SFlag, fstat};
+use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long to wait for an older attempt that still holds a file: its death timer is 30 s.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The hidden file, to read and write, held against other copies. An older attempt may still hold it, and
+/// lets go of it when it notices that it is alone.
+pub fn open(directory: &OwnedFd, part: &str) -> io::Result<File> {
+    let started = Instant::now();
+    loop {
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT;
+        let file = File::from(open_at(directory, part.as_bytes(), flags, owners())?);
+        if file.try_lock().is_ok() {
+            let mine = fstat(&file)?;
+            let there = look(directory, part.as_bytes())?;
+            // It may have got its final name between opening and locking.
+            let same = there
+                .is_some_and(|there| (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev));
+            if same && mine.st_nlink == 1 && kind(&mine) == SFlag::S_IFREG {
+                return Ok(file);
+            }
+            if same {
+                unlinkat(directory, part, UnlinkatFlags::NoRemoveDir)?;
+            }
+        }
+        if started.elapsed() > PATIENCE {
+            return Err(io::Error::other("another copy writes this file"));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A file without a name, which is gone when nobody holds it open: for what nothing goes on with. Some file systems
+/// have none.
+pub fn open_nameless(directory: &OwnedFd) -> io::Result<File> {
+    let flags = OFlag::O_RDWR | OFlag::O_TMPFILE;
+    Ok(open_at(directory, b".", flags, owners())?.into())
+}
+
+fn owners() -> Mode {
+    Mode::S_IRUSR | Mode::S_IWUSR
+}
+
+/// Gives a file of [`open_nameless`] its hidden name; one of [`open`] has it.
+pub fn name(file: &File, directory: &OwnedFd, part: &str) -> io::Result<()> {
+    if fstat(file)?.st_nlink > 0 {
+        return Ok(());
+    }
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let here = nix::fcntl::AT_FDCWD;
+    Ok(linkat(here, own.as_str(), directory, part, LinkatFlags::AT_SYMLINK_FOLLOW)?)
+}
+
+/// Removes a hidden file that an ended attempt left, and none that a copy writes now.
+pub fn remove_abandoned(directory: &OwnedFd, part: &[u8]) {
+    let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK;
+    let opened = open_at(directory, part, flags, Mode::empty()).map(File::from);
+    let is_held = match &opened {
+        Ok(file) => file.try_lock().is_err(),
+        // Nobody writes a link.
+        Err(_) => !look(directory, part)
+            .is_ok_and(|found| found.is_some_and(|found| kind(&found) == SFlag::S_IFLNK)),
+    };
+    if !is_held {
+        // (Under the lock.)
+        let _ = unlinkat(directory, part, UnlinkatFlags::NoRemoveDir);
+    }
+}

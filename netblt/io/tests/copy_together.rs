@@ -1,0 +1,131 @@
+//! Several copies into one directory at a time: each file that gets its name is whole, whoever comes second.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use netblt_io::Sink;
+use netblt_io::copy::control::{Links, Teller};
+use netblt_io::copy::format::{Attributes, Record, UNKNOWN_SIZE, Writer};
+use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
+use netblt_io::copy::names::Name;
+use netblt_io::copy::tally::{Figures, Tally};
+use std::path::Path;
+use std::{fs, io};
+
+const INPUT: Attributes = Attributes { modified_s: 0, modified_ns: 0, mode: 0o644 };
+
+/// One of them.
+struct Arriving {
+    inbox: Inbox,
+    tally: Tally,
+}
+
+impl Arriving {
+    fn new(target: Target) -> Arriving {
+        let (tally, _) = Tally::new(false);
+        let rules = Rules { allowed: vec![Allowed::Any], links: Links::Within, checksum: false };
+        let inbox = Inbox::new(target, rules, Teller::new(io::sink()), tally.clone());
+        Arriving { inbox, tally }
+    }
+    fn into(directory: &Path) -> Arriving {
+        Arriving::new(Target::Tree(open_directory(directory).unwrap()))
+    }
+    /// What a program writes, which gets a name at its end.
+    fn named(directory: &Path) -> Arriving {
+        Arriving::new(Target::Named(open_directory(directory).unwrap(), b"file".to_vec()))
+    }
+    fn take(&mut self, records: &[Record<'_>]) {
+        let mut buffer = vec![0; 20_000];
+        let mut writer = Writer::new(&mut buffer);
+        assert!(records.iter().all(|record| writer.put(record)));
+        writer.finish();
+        self.inbox.store(0, &buffer).unwrap();
+    }
+    /// One file, whose content tells its version.
+    fn announced(&mut self, size: u64, attributes: Attributes) {
+        let name = Name::new(b"file").unwrap();
+        self.take(&[Record::File { size, attributes, name }, Record::Listed { entries: 1 }]);
+    }
+    fn bytes(&mut self, bytes: &[u8], offset: usize) {
+        self.take(&[Record::Data { entry: 0, offset: offset as u64, bytes: &bytes[offset..] }]);
+    }
+    fn ended(mut self, bytes: &[u8]) -> Figures {
+        let digest = *blake3::hash(bytes).as_bytes();
+        let size = bytes.len() as u64;
+        self.take(&[Record::Whole { entry: 0, size, digest }, Record::End]);
+        self.inbox.finish().unwrap();
+        self.tally.figures()
+    }
+}
+
+fn of_second(modified_s: i64) -> Attributes {
+    Attributes { modified_s, ..INPUT }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The second knows of the first's hidden file and needs another: it leaves it alone.
+#[test]
+fn another_version_does_not_take_what_the_first_one_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (b"the old version".as_slice(), b"the new version".as_slice());
+    let mut first = Arriving::into(folder.path());
+    first.announced(15, of_second(1));
+    first.bytes(&old[..7], 0);
+    let mut second = Arriving::into(folder.path());
+    second.announced(15, of_second(2));
+    second.bytes(new, 0);
+    first.bytes(old, 7);
+    assert_eq!(first.ended(old).copied_entries, 1);
+    assert_eq!(fs::read(folder.path().join("file")).unwrap(), old);
+    assert_eq!(second.ended(new).copied_entries, 1);
+    assert_eq!(fs::read(folder.path().join("file")).unwrap(), new);
+    assert_eq!(names(folder.path()), ["file"]);
+}
+
+/// Nothing tells inputs apart: each has a file of its own, and is whole.
+#[test]
+fn two_inputs_do_not_meet() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (b"one input".as_slice(), b"another one, longer".as_slice());
+    let mut first = Arriving::named(folder.path());
+    first.announced(UNKNOWN_SIZE, INPUT);
+    first.bytes(&one[..4], 0);
+    let mut second = Arriving::named(folder.path());
+    second.announced(UNKNOWN_SIZE, INPUT);
+    second.bytes(&two[..12], 0);
+    first.bytes(one, 4);
+    assert_eq!(first.ended(one).copied_entries, 1);
+    assert_eq!(fs::read(folder.path().join("file")).unwrap(), one);
+    second.bytes(two, 12);
+    assert_eq!(second.ended(two).copied_entries, 1);
+    assert_eq!(fs::read(folder.path().join("file")).unwrap(), two);
+    assert_eq!(names(folder.path()), ["file"]);
+}
+
+#[test]
+fn of_an_input_that_breaks_off_nothing_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut broken = Arriving::named(folder.path());
+    broken.announced(UNKNOWN_SIZE, INPUT);
+    broken.bytes(b"some of it", 0);
+    drop(broken);
+    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+}
+
+/// A copy that was killed left it.
+#[test]
+fn what_an_ended_copy_left_of_another_version_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut killed = Arriving::into(folder.path());
+    killed.announced(15, of_second(1));
+    killed.bytes(b"the old", 0);
+    drop(killed);
+    assert_eq!(names(folder.path()).len(), 1);
+    let mut next = Arriving::into(folder.path());
+    next.announced(3, of_second(2));
+    next.bytes(b"new", 0);
+    assert_eq!(next.ended(b"new").copied_entries, 1);
+    assert_eq!(names(folder.path()), ["file"]);
+}
