@@ -9,6 +9,7 @@
 
 mod answers;
 pub mod beneath;
+mod claims;
 pub mod control;
 pub mod format;
 pub mod inbox;

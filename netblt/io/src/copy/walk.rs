@@ -1,6 +1,7 @@
 //! What a sender finds: the entries of its sources, directory by directory, each in order of names.
 
 use super::beneath::{self, Beneath};
+use super::claims::{Claim, Claims};
 use super::control::{Links, Patterns, Sparse};
 use super::format::{Attributes, MAX_TARGET_BYTES, UNKNOWN_SIZE};
 use super::names::{self, Name};
@@ -95,6 +96,7 @@ pub struct Walk {
     levels: Vec<Level>,
     next_source: usize,
     choice: Choice,
+    claims: Claims,
 }
 
 /// The paths that a path with globs stands for; itself if there is such a thing or it has none.
@@ -180,7 +182,8 @@ impl Walk {
                 sources.push(Source { top, first });
             }
         }
-        Ok(Walk { sources, levels: Vec::new(), next_source: 0, choice })
+        let claims = Claims::new(sources.iter().flat_map(|source| &source.first));
+        Ok(Walk { sources, levels: Vec::new(), next_source: 0, choice, claims })
     }
 
     /// A file that was found, to read.
@@ -253,6 +256,11 @@ impl Walk {
             Ok(kind) => kind,
             Err(reason) => return refused(reason),
         };
+        match self.claims.claim(&checked, &stat) {
+            Claim::Free => {}
+            Claim::Again => return None,
+            Claim::Taken => return refused("a source before this one has this name".to_owned()),
+        }
         if kind == Kind::Directory
             && let Err(error) = self.descend(root, &path, &name)
         {
@@ -417,6 +425,27 @@ mod tests {
             let error = Choice::new(&patterns, Links::Any, Sparse::Fill).unwrap_err();
             assert!(error.contains("no pattern"), "{error}");
         }
+    }
+
+    /// Nothing is copied over what another source has sent; what is named twice is copied once.
+    #[test]
+    fn a_name_of_two_sources_is_the_first_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["a/x", "b/x", "a/d/1", "b/d/1", "b/d/2", "a/n", "b/n/1"] {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        let copied = |paths: &[&str]| {
+            let paths: Vec<_> = paths.iter().map(|path| folder.path().join(path)).collect();
+            walked(&paths, &[], &[], Links::Within)
+        };
+        assert_eq!(copied(&["a/x", "b/x"]), ["x", "!x"]);
+        let both = ["d", "d/1", "n", "x", "d", "!d/1", "d/2", "!n", "!x"];
+        assert_eq!(copied(&["a/", "b/"]), both);
+        assert_eq!(copied(&["a/x", "a/?", "b/d"])[..], ["x", "d", "d/1", "n", "d", "!d/1", "d/2"]);
+        assert_eq!(copied(&["a", "a/.."])[..5], ["a", "a/d", "a/d/1", "a/n", "a/x"]);
+        assert_eq!(copied(&["a", "a/.."]).len(), 5 + 7);
     }
 
     #[test]
