@@ -54,7 +54,8 @@ pub fn watch_twice() -> Outcome<Signalled> {
     Ok(signalled)
 }
 
-fn force(why: &str) {
+/// Ends the program now.
+pub fn force(why: &str) {
     keys::restore();
     output::say(why);
     std::process::exit(Exit::Failed.code().into());

@@ -110,8 +110,13 @@ impl Error {
     /// What an incomplete transfer is as an error. `keeps` is whether it was of a file.
     pub fn of(ended: &Ended, keeps: bool) -> Error {
         let peer = ended.peer;
-        let discarded =
-            matches!(&ended.outcome, Ending::Quit { reason, .. } if reason.contains("digest"));
+        let discarded = match &ended.outcome {
+            Ending::Quit { reason, .. } | Ending::Aborted { reason, .. } => {
+                // Another version begins anew.
+                reason.contains("digest") || reason.contains(netblt_io::CHANGED)
+            }
+            _ => false,
+        };
         // Of a plain transfer nothing is kept at either end.
         let kept = keeps && !ended.plain && ended.payload_bytes > 0 && !discarded;
         match &ended.outcome {

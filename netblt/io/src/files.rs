@@ -10,8 +10,8 @@ use crate::job::Job;
 use crate::memory::{BytesSink, MemorySink};
 use crate::plain;
 use crate::ranges::Ranges;
-use crate::sink::{self, Partial, Writers, check_name, left_over};
-use crate::source::{FileSource, MemorySource, version};
+use crate::sink::{self, Partial, Writers, check_name, check_place, left_over};
+use crate::source::{FileSource, MemorySource, OneVersion, version};
 use crate::station::{Host, Opener};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -118,19 +118,20 @@ pub fn receive_plain(
     Ok((Mode::Read, Offer::Plain { name: name.to_owned(), bytes: 0 }, opener))
 }
 
-fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
+fn open_regular(path: &Path) -> io::Result<(OneVersion, Metadata)> {
     // Opening a FIFO would wait for somebody to write to it.
     let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    Ok((file, metadata))
+    Ok((OneVersion::new(file, &metadata), metadata))
 }
 
 /// The directory, in which there is no such file unless it may be replaced.
 fn directory_for(directory: &Path, local_name: &str, overwrite: bool) -> io::Result<Dir> {
     let dir = Dir::open_ambient_dir(directory, ambient_authority())?;
+    check_place(&dir, local_name)?;
     match overwrite || dir.symlink_metadata(local_name).is_err() {
         true => Ok(dir),
         false => Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already")),
@@ -271,6 +272,7 @@ impl Served {
         if !self.overwrite && self.dir.symlink_metadata(name).is_ok() {
             return Err("the file exists already".to_owned());
         }
+        check_place(&self.dir, name).map_err(refused)?;
         let (dir, name) = (self.dir.try_clone().map_err(refused)?, name.to_owned());
         let overwrite = self.overwrite;
         Ok(Box::new(move |connection| {
@@ -278,7 +280,7 @@ impl Served {
         }))
     }
 
-    fn open_file(&self, name: &str) -> Result<(File, Metadata), String> {
+    fn open_file(&self, name: &str) -> Result<(OneVersion, Metadata), String> {
         let mut options = OpenOptions::new();
         // Opening a FIFO would wait for somebody to write to it.
         cap_std::fs::OpenOptionsExt::custom_flags(options.read(true), OFlag::O_NONBLOCK.bits());
@@ -287,7 +289,7 @@ impl Served {
         if !metadata.is_file() {
             return Err("not a regular file".to_owned());
         }
-        Ok((file, metadata))
+        Ok((OneVersion::new(file, &metadata), metadata))
     }
 
     fn get(&self, name: &str, have: &str, known: &str) -> Result<(Answer, Opener), String> {

@@ -80,5 +80,5 @@ pub use path_mtu::{Envelope, path_mtu_bytes};
 pub use seal::{Code, Key, Refusal, SEAL_BYTES};
 pub use sink::Sink;
 pub use socket::{Carrier, Received, Socket};
-pub use source::Source;
+pub use source::{CHANGED, Source};
 pub use station::{Ended, Host, Opener, Progress, Station};

@@ -9,7 +9,7 @@
 use crate::agreement::Layout;
 use crate::job::Job;
 use crate::sink::{Sink, beside, sync_parent};
-use crate::source::{MemorySource, Source};
+use crate::source::{MemorySource, OneVersion, ReadAt, Source};
 use cap_std::fs::{Dir, OpenOptions};
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ const GENERATED_BYTES: u64 = 1_000_000;
 const MAX_NAMES: u32 = 1000;
 
 /// Sends `file` of `size_bytes` as it is.
-pub fn send(file: File, size_bytes: u64, buffer_bytes: u32) -> Result<Job, String> {
+pub fn send(file: OneVersion, size_bytes: u64, buffer_bytes: u32) -> Result<Job, String> {
     let layout = Layout::memory(size_bytes, buffer_bytes)?.plain();
     Ok(Job::sending(Bytes { file, layout }, layout))
 }
@@ -49,7 +49,7 @@ pub fn take(buffer_bytes: u32) -> Job {
 
 /// A file's bytes.
 struct Bytes {
-    file: File,
+    file: OneVersion,
     layout: Layout,
 }
 

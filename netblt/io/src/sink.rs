@@ -3,7 +3,7 @@
 use crate::agreement::{DIGEST_BYTES, Layout};
 use crate::ranges::Ranges;
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions};
-use rustix::fs::{RenameFlags, renameat_with};
+use rustix::fs::{Access, AtFlags, RenameFlags, accessat, renameat_with};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -169,6 +169,28 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Bytes of a name in a directory (Linux: `NAME_MAX`).
+const MAX_NAME_BYTES: usize = 255;
+
+/// Whether a file of this name can be written: an error comes before bytes do, which nobody could keep.
+pub fn check_place(dir: &Dir, name: &str) -> io::Result<()> {
+    let (parent, last) = name.rsplit_once('/').unwrap_or((".", name));
+    let longest = new_journal_name(last).len();
+    if longest > MAX_NAME_BYTES {
+        let most = MAX_NAME_BYTES - (longest - last.len());
+        return Err(io::Error::other(format!("its name is too long (at most {most} bytes)")));
+    }
+    if dir.symlink_metadata(name).is_ok_and(|found| found.is_dir()) {
+        return Err(io::Error::other("a directory has this name"));
+    }
+    let cannot = |error: io::Error| {
+        io::Error::new(error.kind(), format!("cannot write to its directory: {error}"))
+    };
+    let parent = dir.open_dir(parent).map_err(cannot)?;
+    let access = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(&parent, ".", access, AtFlags::EACCESS).map_err(|errno| cannot(errno.into()))
+}
+
 /// What an earlier attempt at a file left: its version and what is here of it.
 pub fn left_over(dir: &Dir, name: &str) -> Option<(String, u64, Ranges)> {
     let journal = dir.open(journal_name(name)).ok()?.into_std();
@@ -234,6 +256,7 @@ impl Partial {
             open: None,
         };
         partial.check_free()?;
+        check_place(&partial.dir, &partial.name)?;
         partial.writers.may_enter(&partial.name, version)?;
         partial.here = partial.left();
         Ok(partial)

@@ -2,7 +2,7 @@
 
 use crate::agreement::Layout;
 use crate::ranges::Ranges;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -38,9 +38,27 @@ pub trait ReadAt: Send {
     fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()>;
 }
 
-impl ReadAt for File {
+/// A file as it was when it was opened: who reads it after it has changed gets an error, and no bytes of two versions.
+pub struct OneVersion {
+    file: File,
+    version: String,
+}
+
+impl OneVersion {
+    /// Of a file with these metadata.
+    pub fn new(file: File, metadata: &Metadata) -> OneVersion {
+        OneVersion { file, version: version(metadata) }
+    }
+}
+
+impl ReadAt for OneVersion {
     fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
-        FileExt::read_exact_at(self, buffer, at)
+        let read = self.file.read_exact_at(buffer, at);
+        // Afterwards: the bytes are of this version or one before, of which the last look knew.
+        match version(&self.file.metadata()?) == self.version {
+            true => read,
+            false => Err(io::Error::other(CHANGED)),
+        }
     }
 }
 
@@ -53,8 +71,11 @@ impl ReadAt for Arc<[u8]> {
     }
 }
 
+/// Why a file is not read to its end.
+pub const CHANGED: &str = "the file changed while it was read";
+
 /// Changes when a file does, as far as its size and time of modification tell.
-pub fn version(metadata: &std::fs::Metadata) -> String {
+pub fn version(metadata: &Metadata) -> String {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     format!("{}@{}", metadata.len(), modified.map_or(0, |since| since.as_nanos()))
 }

@@ -7,8 +7,9 @@ use netblt_io::copy::format::{Attributes, Record, UNKNOWN_SIZE, Writer};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::Name;
 use netblt_io::copy::tally::{Figures, Tally};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::{fs, io};
+use std::{fs, io, thread};
 
 const INPUT: Attributes = Attributes { modified_s: 0, modified_ns: 0, mode: 0o644 };
 
@@ -112,6 +113,48 @@ fn of_an_input_that_breaks_off_nothing_is_left() {
     broken.bytes(b"some of it", 0);
     drop(broken);
     assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+}
+
+/// Nobody but its owner may give it a time: that fails, and nothing else.
+#[test]
+fn a_directory_of_another_user_keeps_its_time_and_takes_files() {
+    if !nix::unistd::geteuid().is_root() {
+        return eprintln!("left out: it takes root to be another user");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = folder.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o777)).unwrap();
+    let name = |text: &'static str| Name::new(text.as_bytes()).unwrap();
+    let mut copy = as_another_user(|| Arriving::into(folder.path()));
+    let figures = as_another_user(|| {
+        copy.take(&[
+            Record::Directory { attributes: of_second(1), name: name("theirs") },
+            Record::Directory { attributes: of_second(1), name: name("mine") },
+            Record::File { size: 3, attributes: of_second(1), name: name("theirs/file") },
+            Record::Listed { entries: 3 },
+            Record::Data { entry: 2, offset: 0, bytes: b"new" },
+        ]);
+        let digest = *blake3::hash(b"new").as_bytes();
+        copy.take(&[Record::Whole { entry: 2, size: 3, digest }, Record::End]);
+        copy.inbox.finish().unwrap();
+        copy.tally.figures()
+    });
+    assert_eq!((figures.copied_entries, figures.failed_entries), (2, 1));
+    assert_eq!(fs::read(theirs.join("file")).unwrap(), b"new");
+    let time = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mtime();
+    assert_eq!((time("mine"), time("theirs/file")), (1, 1));
+    assert_ne!(time("theirs"), 1);
+}
+
+/// A thread may be one, where root started it.
+fn as_another_user<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    let act = || {
+        nix::unistd::setfsuid(65_534.into());
+        act()
+    };
+    thread::scope(|scope| scope.spawn(act).join().unwrap())
 }
 
 /// A copy that was killed left it.

@@ -296,6 +296,23 @@ fn a_code_that_a_server_prints_seals_transfers() {
 }
 
 /// An option counts before the environment, and whoever has set the variable is told so; what is no key is refused.
+/// Nobody waits for the end of a key that has none, and nobody lets others read it without a word.
+#[test]
+fn a_key_that_others_may_read_is_named_and_one_without_end_refused() {
+    let (scratch, _) = scene(10);
+    std::fs::write(scratch.path().join("key"), "5eed".repeat(16)).unwrap();
+    for (mode, noted) in [(0o644, true), (0o600, false)] {
+        let key = scratch.path().join("key");
+        std::fs::set_permissions(key, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        let server = Server::start(&scratch, "--key-file key --overwrite");
+        let send = format!("netblt send file {} --key-file key --quiet", server.address);
+        let told = scratch.run(&send).expect(0).stderr;
+        assert_eq!(told.contains("chmod 600 key"), noted, "{told}");
+    }
+    let endless = scratch.run("netblt send file 127.0.0.1:9 --key-file /dev/zero").expect(2).stderr;
+    assert!(endless.contains("64 hexadecimal digits"), "{endless}");
+}
+
 #[test]
 fn a_key_of_the_environment_is_never_set_aside_without_a_word() {
     let (scratch, _) = scene(1000);

@@ -209,7 +209,7 @@ fn streams_go_through_and_what_cannot_be_copied_is_named() {
         "odd/out: the link leads out",
         "odd/pipe: it is a FIFO",
         "odd/holes: it has holes (--sparse fill",
-        "odd/line\\nfeed: its name is with a control character",
+        "odd/line\\nfeed: its name has a control character",
     ] {
         assert!(refused.contains(words), "{words}: {refused}");
     }
@@ -245,6 +245,51 @@ fn wrong_usage_and_shells_that_talk_are_named() {
     assert!(told.contains("cannot start /none/rsh"), "{told}");
     let told = scratch.run("netblt copy a lab2: --rsh false").expect(2).stderr;
     assert!(told.contains("is netanvil installed there?"), "{told}");
+}
+
+#[test]
+fn a_copy_of_nothing_leaves_no_directory() {
+    let scratch = Scratch::new();
+    let told = ran(here(&scratch, "lab2:/none-*-none new")).expect(2).stderr;
+    assert!(told.contains("nothing matches"), "{told}");
+    assert!(!scratch.path().join("new").exists());
+}
+
+/// Of two sources with one name the second is named, and nothing of the first one is lost.
+#[test]
+fn a_name_that_two_sources_have_is_copied_once() {
+    let scratch = Scratch::new();
+    for directory in ["a", "b"] {
+        fs::create_dir(scratch.path().join(directory)).unwrap();
+        fs::write(scratch.path().join(directory).join("x"), directory).unwrap();
+    }
+    let target = scratch.path().join("dup").display().to_string();
+    let told = ran(here(&scratch, &format!("a/x b/x lab2:{target}"))).expect(1).stderr;
+    assert!(told.contains("1 copied") && told.contains("a source before this one"), "{told}");
+    assert_eq!(fs::read(scratch.path().join("dup/x")).unwrap(), b"a");
+}
+
+/// Of a directory that is full; named where it is, whichever end that is at.
+#[test]
+fn a_full_disk_is_told_as_that_of_its_end() {
+    let scratch = Scratch::new();
+    fs::write(scratch.path().join("big"), Dice(seed()).bytes(8_000_000)).unwrap();
+    let small = scratch.path().join("small");
+    fs::create_dir(&small).unwrap();
+    let mounted = |what: &str, arguments: &[&str]| {
+        let status = Command::new(what).args(arguments).arg(&small).status().unwrap();
+        assert!(status.success(), "{what}");
+    };
+    let big = scratch.path().join("big").display().to_string();
+    for (arguments, end) in [
+        (format!("big lab2:{}", small.display()), "the other end quit: No space"),
+        (format!("lab2:{big} small"), "this end quit: No space"),
+    ] {
+        mounted("mount", &["-t", "tmpfs", "-o", "size=2m", "tmpfs"]);
+        let told = ran(here(&scratch, &arguments)).expect(2).stderr;
+        mounted("umount", &[]);
+        assert!(told.contains(end) && !told.contains("cannot go on"), "{arguments}: {told}");
+    }
 }
 
 /// 10 MB at 8 Mb/s take 10 s; without a bound hardly any time.

@@ -323,6 +323,26 @@ fn copying(scratch: &Scratch, arguments: &str) -> (Process, Pid) {
     (copy, Pid::from_raw(pid))
 }
 
+/// The remote shell neither answers nor lets go of its output.
+#[test]
+fn a_copy_whose_other_end_never_answers_ends_at_a_signal() {
+    let scratch = scene();
+    let text = "#!/bin/sh\necho $$ > pid.new; mv pid.new pid\nsleep 60 2>/dev/null\n";
+    let rsh = scratch.file("rsh", text);
+    fs::set_permissions(&rsh, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = scratch.command("netblt copy file lab2:there");
+    let copy = start({
+        command.arg("--rsh").arg(&rsh);
+        command
+    });
+    wait_for("the remote shell does not start", || scratch.path().join("pid").exists());
+    copy.signal(Signal::SIGTERM);
+    let signalled = Instant::now();
+    let ran = copy.ran().expect(2);
+    assert!(signalled.elapsed() < Duration::from_secs(10), "{:?}", signalled.elapsed());
+    assert!(ran.stderr.contains("before the other end had answered"), "{}", ran.stderr);
+}
+
 /// Both directions, and both troubles: a signal while the far end is silent, and the death of the far end.
 #[test]
 fn a_copy_that_breaks_off_ends_with_its_report() {

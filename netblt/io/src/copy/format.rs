@@ -157,7 +157,7 @@ pub enum FormatError {
     #[error("no record has kind {0}")]
     Kind(u8),
     /// A name that nobody may use.
-    #[error("a name that is {0}")]
+    #[error("a name that {0}")]
     Name(names::NameError),
     /// A field has a value that it cannot have.
     #[error("a {0} that cannot be")]

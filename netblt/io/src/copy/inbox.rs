@@ -115,6 +115,11 @@ fn hostile(what: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the sender {what}"))
 }
 
+/// An error with the directory that has it.
+fn named(directory: &[u8], error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("directory {}: {error}", names::shown(directory)))
+}
+
 /// Errors that every other file would meet as well.
 fn is_fatal(error: &io::Error) -> bool {
     let fatal = [Errno::ENOSPC, Errno::EDQUOT, Errno::EROFS, Errno::EIO];
@@ -281,6 +286,11 @@ impl Inbox {
             let directory = File::from(open_at(&at, own, OFlag::O_DIRECTORY, Mode::empty())?);
             let mode = u32::from(attributes.mode) | 0o700;
             directory.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+        }
+        if !new && !may_have_attributes(&at, own)? {
+            return Err(io::Error::other(
+                "it is another user's: its time and mode stay, what is in it is copied",
+            ));
         }
         self.directories.push((name.bytes().to_vec(), attributes));
         Ok(new)
@@ -590,14 +600,28 @@ impl Inbox {
             // As read, before a mode forbids it.
             let opened = tree.directory(path)?.try_clone()?;
             let directory = File::from(opened);
-            set_attributes(&directory, attributes)?;
-            directory.sync_all()?;
+            let done = set_attributes(&directory, attributes).and_then(|()| directory.sync_all());
+            done.map_err(|error| named(path, &error))?;
             changed.remove(path);
         }
         for path in changed {
-            File::from(tree.directory(&path)?.try_clone()?).sync_all()?;
+            let directory = File::from(tree.directory(&path)?.try_clone()?);
+            directory.sync_all().map_err(|error| named(&path, &error))?;
         }
         Ok(())
+    }
+}
+
+/// Whether we may give a directory its time and mode: we own it, or are root.
+fn may_have_attributes(at: &OwnedFd, own: &[u8]) -> io::Result<bool> {
+    let Some(found) = look(at, own)? else { return Err(io::ErrorKind::NotFound.into()) };
+    // The time that it has: nothing changes.
+    let modified = TimeSpec::new(found.st_mtime, found.st_mtime_nsec);
+    let follow = UtimensatFlags::NoFollowSymlink;
+    match utimensat(at, own, &TimeSpec::UTIME_OMIT, &modified, follow) {
+        Ok(()) => Ok(true),
+        Err(Errno::EPERM | Errno::EACCES) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }
 

@@ -17,19 +17,19 @@ pub struct Name<'a>(&'a [u8]);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum NameError {
     /// Nothing, or nothing between two slashes: also what begins or ends with one.
-    #[error("empty, absolute or has an empty part")]
+    #[error("is empty, absolute or has an empty part")]
     Empty,
     /// More than Linux takes.
-    #[error("too long")]
+    #[error("is too long")]
     TooLong,
     /// `.` or `..`.
-    #[error("not below the directory (it has a part . or ..)")]
+    #[error("is not below the directory (it has a part . or ..)")]
     Dots,
     /// A terminal would obey it.
-    #[error("with a control character")]
+    #[error("has a control character")]
     Control,
     /// The form of [`part_name`].
-    #[error("that of a file on its way (.netblt-...part)")]
+    #[error("is that of a file on its way (.netblt-...part)")]
     Temporary,
 }
 

@@ -250,7 +250,7 @@ impl Walk {
         }
         let checked = match Name::new(&name) {
             Ok(checked) => checked,
-            Err(error) => return refused(format!("its name is {error}")),
+            Err(error) => return refused(format!("its name {error}")),
         };
         let kind = match self.kind(&at, own, &checked, &stat) {
             Ok(kind) => kind,

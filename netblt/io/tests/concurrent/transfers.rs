@@ -8,6 +8,7 @@ use netblt_io::Ended;
 use netblt_io::files::{self, Nobody, Wish};
 use std::fs;
 use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use std::thread;
 
@@ -163,6 +164,39 @@ fn a_file_that_changed_since_the_break_is_sent_anew() {
     assert_eq!(fs::read(scene.served().join("there")).unwrap(), changed);
 }
 
+/// A few bytes of it are written anew while it is on its way: what arrives would be of neither version.
+#[test]
+fn a_file_that_changes_while_it_is_read_is_given_up() {
+    for sends in [true, false] {
+        let scene = Scene::new(4_000_000);
+        let read = scene.folder.path().join(if sends { "file" } else { "served/file" });
+        fs::write(&read, &scene.bytes).unwrap();
+        let server = Server::start(&scene.served(), |_| {});
+        let wish = match sends {
+            true => scene.send("there"),
+            false => files::receive(scene.folder.path(), "there", "file", false).unwrap(),
+        };
+        let arrives = scene.folder.path().join(if sends { "served" } else { "." });
+        let part = arrives.join(".there.netblt-part");
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| {
+                while fs::metadata(&part).map_or(0, |part| part.len()) < 100_000 {
+                    thread::sleep(std::time::Duration::from_millis(1));
+                }
+                let changed = fs::File::options().write(true).open(&read).unwrap();
+                changed.write_all_at(b"changed", 3_900_000).unwrap();
+            });
+            fulfil(relay(server.address, 20, usize::MAX), wish)
+        });
+        let Ending::Aborted { by_peer, reason } = ended.outcome else {
+            panic!("{:?}", ended.outcome)
+        };
+        assert_eq!(by_peer, !sends);
+        assert!(reason.contains(netblt_io::CHANGED), "{reason}");
+        assert!(!arrives.join("there").exists());
+    }
+}
+
 #[test]
 fn what_was_kept_and_went_bad_is_found_by_the_digest_and_discarded() {
     let scene = Scene::new(4_000_000);
@@ -224,6 +258,29 @@ fn what_is_not_allowed_is_refused_with_a_reason() {
     let missing = files::receive(scene.folder.path(), "back", "nowhere", false).unwrap();
     let server = Server::start(&scene.served(), |_| {});
     assert!(refused(&server, missing).contains("No such file"));
+}
+
+/// Before a byte of it is sent.
+#[test]
+fn a_name_that_cannot_be_written_is_refused() {
+    let scene = Scene::new(1000);
+    fs::create_dir(scene.served().join("directory")).unwrap();
+    std::os::unix::fs::symlink("..", scene.served().join("up")).unwrap();
+    let server = Server::start(&scene.served(), |served| served.overwrite = true);
+    let long = "a".repeat(240);
+    for (name, why) in [
+        ("none/file", "cannot write to its directory: No such file"),
+        ("up/file", "cannot write to its directory"),
+        ("directory", "a directory has this name"),
+        (long.as_str(), "its name is too long (at most 235 bytes)"),
+    ] {
+        let ended = fulfil(server.address, scene.send(name));
+        let Ending::Refused(reason) = ended.outcome else { panic!("{name}: {:?}", ended.outcome) };
+        assert!(reason.contains(why), "{name}: {reason}");
+        assert_eq!(ended.counters.data_bytes, 0);
+    }
+    assert_eq!(fulfil(server.address, scene.send(&long[..235])).outcome, Ending::Complete);
+    assert_eq!(scene.names(), [&long[..235], "directory", "up"]);
 }
 
 #[test]

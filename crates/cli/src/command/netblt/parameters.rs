@@ -5,7 +5,10 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use netblt::Burst;
 use netblt_client::{Carrier, Code, Error, Key, Options, Rate, Seal};
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Where the key is looked for without a file.
 const KEY_VARIABLE: &str = "NETANVIL_NETBLT_KEY";
@@ -123,12 +126,34 @@ fn code(text: &str) -> Outcome<Code> {
     Code::parse(text).map_err(failure)
 }
 
+/// More than a key has.
+const MOST_KEY_BYTES: u64 = 4096;
+
+/// The text of a key's file.
+fn read_key(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST_KEY_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Whoever lets others read the key hears of it.
+pub fn tell_readable_key(sealing: &Sealing) {
+    let Some(path) = sealing.key_file.as_deref().filter(|_| sealing.code.is_none()) else { return };
+    let is_open = |metadata: Metadata| metadata.is_file() && metadata.mode() & 0o077 != 0;
+    if path.metadata().is_ok_and(is_open) {
+        let shown = path.display();
+        output::say(format_args!(
+            "note: other users may read or write the key in {shown}: chmod 600 {shown}"
+        ));
+    }
+}
+
 /// The key, if there is one.
 fn key(sealing: &Sealing) -> Outcome<Option<Key>> {
     let (text, place) = match (&sealing.key_file, std::env::var_os(KEY_VARIABLE)) {
         (Some(file), _) => {
             let place = file.display().to_string();
-            let text = std::fs::read_to_string(file);
+            let text = read_key(file);
             (text.map_err(|error| Failure::new(format!("cannot read {place}: {error}")))?, place)
         }
         // What is no text is no key either, and refused as such.

@@ -2,7 +2,7 @@
 
 use super::args::Serve;
 use super::outcome::TransferReport;
-use super::parameters::{carrier, failure, parse_rate, seal};
+use super::parameters::{carrier, failure, parse_rate, seal, tell_readable_key};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{interrupt, output};
 use netblt_client::serving::{ServerOptions, Serving};
@@ -26,6 +26,7 @@ pub fn run(arguments: &Serve) -> Outcome {
     let trust = if serving.is_sealed() { "packets are sealed" } else { "nothing is encrypted" };
     let bound = serving.address();
     output::say(format_args!("serving {} on {bound}; {trust}", directory.display()));
+    tell_readable_key(&arguments.sealing);
     if let Some(code) = drawn {
         let code = code.to_string();
         match arguments.json {

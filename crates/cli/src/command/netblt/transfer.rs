@@ -2,7 +2,7 @@
 
 use super::args::{Output, Recv, Send, Test, Transfer};
 use super::outcome::{TransferReport, shown};
-use super::parameters::{carrier, failure, options};
+use super::parameters::{carrier, failure, options, tell_readable_key};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Signalled};
 use crate::output;
@@ -55,6 +55,7 @@ fn run(host: &str, transfer: &Transfer, shown: &Output, wish: Wish) -> Outcome {
     if options.seal.is_none() && !shown.quiet {
         output::say(TRUSTED_PATH);
     }
+    tell_readable_key(&transfer.sealing);
     let signalled = interrupt::watch_twice()?;
     let followed = follow(following, shown, &signalled)?;
     let report = TransferReport::opened_here(&followed);

@@ -2,11 +2,16 @@
 
 use super::place::bare;
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::{self, Signalled};
 use netblt_io::copy::control::{Message, Request, Teller, VERSION, hear};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::io::BufReader;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long the far end has to end by itself.
@@ -19,11 +24,40 @@ pub struct Far {
     host: String,
     pub teller: Teller,
     pub output: Option<BufReader<ChildStdout>>,
+    /// It has answered, or is not waited for any more.
+    settled: Arc<AtomicBool>,
+    signalled: Signalled,
 }
+
+/// How often a signal is looked for while nobody answers, and how long the remote shell then has to end.
+const PAUSE: Duration = Duration::from_millis(50);
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Ends the remote shell at a signal: until the far end answers, this end waits for its words and for nothing else. What
+/// the shell has started may hold on to its output; then this program ends without it.
+fn end_at_signal(child: &Child, signalled: Signalled, settled: Arc<AtomicBool>) {
+    let shell = Pid::from_raw(child.id().cast_signed());
+    std::thread::spawn(move || {
+        let is_settled = || settled.load(Ordering::SeqCst);
+        while !is_settled() && !signalled.stop() {
+            std::thread::sleep(PAUSE);
+        }
+        if !is_settled() {
+            let _ = kill(shell, Signal::SIGTERM);
+            std::thread::sleep(GRACE);
+        }
+        if !is_settled() {
+            let _ = kill(shell, Signal::SIGKILL);
+            interrupt::force(UNANSWERED);
+        }
+    });
+}
+
+const UNANSWERED: &str = "interrupted before the other end had answered";
 
 impl Far {
     /// Starts it; it greets.
-    pub fn start(rsh: &str, host: &str, program: &str) -> Outcome<Far> {
+    pub fn start(rsh: &str, host: &str, program: &str, signalled: &Signalled) -> Outcome<Far> {
         let words = shlex::split(rsh).filter(|words| !words.is_empty()).ok_or_else(|| {
             Failure::new(format!("no command: --rsh {rsh:?}"))
                 .help("for example --rsh 'ssh -p 2222'")
@@ -42,7 +76,9 @@ impl Far {
             return Err(Failure::new("the remote shell has no standard input or output"));
         };
         let (teller, output) = (Teller::new(input), Some(BufReader::new(output)));
-        let mut far = Far { child, words, host: bare(host), teller, output };
+        let (host, settled, signalled) = (bare(host), Arc::default(), signalled.clone());
+        end_at_signal(&child, signalled.clone(), Arc::clone(&settled));
+        let mut far = Far { child, words, host, teller, output, settled, signalled };
         far.greeted(program)?;
         Ok(far)
     }
@@ -55,6 +91,7 @@ impl Far {
                 "the other end is netanvil {program}, which speaks version {copy} of copies, and not {VERSION}"
             ))),
             Ok(Some(_)) => Err(Failure::new("the other end does not greet")),
+            Ok(None) if self.signalled.stop() => Err(Failure::new(UNANSWERED)),
             Ok(None) => {
                 let status = self.status();
                 Err(Failure::new(format!("{} {} ended: {status}", self.words[0], self.host))
@@ -94,7 +131,9 @@ impl Far {
     pub fn ask(&mut self, request: Request) -> Outcome<(u16, Option<IpAddr>)> {
         let lost = |error: std::io::Error| Failure::new(format!("the other end is gone: {error}"));
         self.teller.tell(&Message::Request(Box::new(request))).map_err(lost)?;
-        match self.hear().map_err(lost)? {
+        let answer = self.hear().map_err(lost)?;
+        self.settled.store(true, Ordering::SeqCst);
+        match answer {
             Some(Message::Listening { port, address }) => {
                 Ok((port, address.and_then(|address| address.parse().ok())))
             }
@@ -143,6 +182,7 @@ impl Far {
 
 impl Drop for Far {
     fn drop(&mut self) {
+        self.settled.store(true, Ordering::SeqCst);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -2,7 +2,7 @@
 
 use super::burst;
 use crate::failure::{Exit, Failure, Outcome};
-use netblt::{EndpointLimits, Limits, Timing};
+use netblt::{Ending, EndpointLimits, Limits, Timing};
 use netblt_io::copy::control::{Destination, Message, Request, Task, Teller, VERSION, hear};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::{shown, split};
@@ -115,7 +115,7 @@ fn serve(
             .map_err(|error| format!("the network broke: {error}"))?;
         if let Some(ended) = station.take_ended().pop() {
             if !ended.outcome.is_complete() {
-                return Err(ended.outcome.to_string());
+                return Err(reason(ended.outcome));
             }
             stay(&mut station, &heard);
             return Ok(());
@@ -141,6 +141,16 @@ fn serve(
         if expecting.waits() && started.elapsed() > PATIENCE {
             return Err(format!("no packet came to UDP port {port}"));
         }
+    }
+}
+
+/// Why a connection ended, for the other end: "this end" would be another one there.
+fn reason(ending: Ending) -> String {
+    match ending {
+        Ending::Quit { by_peer: false, reason } | Ending::Aborted { by_peer: false, reason } => {
+            reason
+        }
+        other => other.to_string(),
     }
 }
 
@@ -179,7 +189,7 @@ fn target(destination: &Destination) -> Result<Target, String> {
                 return Err(format!("{} is a directory; a file is needed", path.display()));
             }
             netblt_io::copy::names::Name::new(split(&name).1)
-                .map_err(|error| format!("{}: a name that is {error}", shown(&name)))?;
+                .map_err(|error| format!("{}: the name {error}", shown(&name)))?;
             let top = netblt_io::copy::beneath::Beneath::open(Path::new(&directory))
                 .map_err(|error| format!("cannot write to {}: {error}", directory.display()))?;
             Ok(Target::Named(top, name))

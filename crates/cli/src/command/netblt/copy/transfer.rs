@@ -69,10 +69,11 @@ pub fn run(arguments: &Copy) -> Outcome {
     let (links, sparse) = (arguments.links.into(), arguments.sparse.into());
     // What is wrong here is known before anybody is asked for a password.
     let choice = Choice::new(&patterns, links, sparse).map_err(Failure::new)?;
+    let fresh = Fresh::of(&plan);
     let near = near(&plan, choice)?;
     let signalled = interrupt::watch_twice()?;
 
-    let mut far = Far::start(&arguments.rsh, plan.host(), &arguments.remote_program)?;
+    let mut far = Far::start(&arguments.rsh, plan.host(), &arguments.remote_program, &signalled)?;
     let (key, digits) = Key::draw().ok_or_else(|| Failure::new("this system has no randomness"))?;
     let task = match &plan {
         Plan::Push { directory, .. } => Task::Receive {
@@ -93,6 +94,7 @@ pub fn run(arguments: &Copy) -> Outcome {
     let death_timer_s = arguments.death_timer;
     let told =
         far.ask(Request { copy: VERSION, key: digits, task, links, ports, death_timer_s })?;
+    fresh.keep();
     let peer = far.address(arguments.udp_host.as_deref(), told)?;
 
     let (to_outbox, from_receiver) = channel();
@@ -142,11 +144,35 @@ pub fn run(arguments: &Copy) -> Outcome {
         signalled,
         interrupted: None,
         gone: None,
+        failure: None,
         broken: None,
     };
     copy.rate.listen();
     let ended = copy.follow()?;
     copy.conclude(&ended, arguments)
+}
+
+/// A directory that this copy makes: who copies nothing leaves none behind.
+struct Fresh<'a>(Option<&'a Path>);
+
+impl Fresh<'_> {
+    fn of(plan: &Plan) -> Fresh<'_> {
+        Fresh(match plan {
+            Plan::Pull { directory, .. } if !directory.exists() => Some(directory),
+            _ => None,
+        })
+    }
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Fresh<'_> {
+    fn drop(&mut self) {
+        if let Some(directory) = self.0 {
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
 }
 
 /// What this end does.
@@ -234,6 +260,8 @@ struct Following {
     interrupted: Option<Instant>,
     /// Since when the channel has ended, and why.
     gone: Option<(Instant, String)>,
+    /// Since when the other end has said that it cannot go on, and why.
+    failure: Option<(Instant, String)>,
     /// Why this end did not wait for the end of the connection.
     broken: Option<String>,
 }
@@ -276,9 +304,16 @@ impl Following {
             self.broken = Some("interrupted; the other end did not confirm that".to_owned());
             return true;
         }
-        // Packets may still tell more than the channel did.
+        // Packets may still tell more than the channel did: this end's own reason, for one.
+        const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
+        if let Some((since, reason)) = &self.failure
+            && since.elapsed() > GRACE
+        {
+            self.broken = Some(reason.clone());
+            return true;
+        }
         let Some((since, reason)) = &self.gone else { return false };
-        if since.elapsed() <= std::time::Duration::from_secs(1) || self.summary.is_some() {
+        if since.elapsed() <= GRACE || self.summary.is_some() {
             return false;
         }
         let status = self.far.status();
@@ -293,7 +328,8 @@ impl Following {
                 Heard::Message(Message::Summary(summary)) => self.summary = Some(summary),
                 Heard::Message(Message::Failure(reason)) => {
                     let reason = shown(reason.as_bytes());
-                    self.broken = Some(format!("the other end cannot go on: {reason}"));
+                    let reason = format!("the other end cannot go on: {reason}");
+                    self.failure.get_or_insert((Instant::now(), reason));
                 }
                 Heard::Message(_) => {
                     let reason = "the other end says something that has no place";
@@ -343,6 +379,7 @@ impl Following {
             && ended.outcome.is_complete()
             && self.summary.is_none()
             && self.gone.is_none()
+            && self.failure.is_none()
             && waiting.elapsed() < PATIENCE
         {
             self.listen();
@@ -353,6 +390,9 @@ impl Following {
             self.progress.settled(&settled)?;
         }
         let figures = self.tally.figures();
+        if ended.outcome.is_complete() {
+            self.broken = self.broken.take().or(self.failure.take().map(|(_, reason)| reason));
+        }
         let complete = ended.outcome.is_complete()
             && self.broken.is_none()
             && (self.summary.is_some() || !self.is_push);
