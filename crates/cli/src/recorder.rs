@@ -26,6 +26,9 @@ impl Recorder {
     }
 
     /// The run folder.
+    pub fn into_folder(self) -> RunFolder {
+        self.folder
+    }
     pub fn folder(&self) -> &RunFolder {
         &self.folder
     }

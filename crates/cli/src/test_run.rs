@@ -21,6 +21,8 @@ use method::{
     Forwarding, Method, Recorded, ResumingTester, RunError, RunFinished, SelfTest, Suite,
     SuiteConfig, TestKind, TrialRecord,
 };
+use nix::errno::Errno;
+use nix::unistd::{AccessFlags, access};
 use report::Status;
 use report::run_folder::{self, RunFolder};
 use std::collections::BTreeMap;
@@ -32,6 +34,8 @@ use wire::signature::RunKey;
 
 /// Name of the effective configuration in a run folder.
 pub const CONFIGURATION: &str = "config.toml";
+/// Where the folders of runs are that have no other place.
+const RUNS: &str = "runs";
 
 /// Name and version.
 const PROGRAM: &str = concat!("netanvil ", env!("CARGO_PKG_VERSION"));
@@ -206,13 +210,14 @@ impl<'a> TestRun<'a> {
         recorder.end_progress();
         let path = recorder.folder().path().to_owned();
         let nothing_began = !recorder.began();
-        drop(recorder);
+        let folder = recorder.into_folder();
         if nothing_began && self.arguments.resume.is_none() {
             // A configuration that was refused.
-            let _ = std::fs::remove_dir_all(&path);
+            folder.discard(&[CONFIGURATION]);
             ended.map_err(Failure::new)?;
             return Err(Failure::new("the run did not start"));
         }
+        drop(folder);
         torn_down?;
         self.conclude(&path, ended)
     }
@@ -285,6 +290,25 @@ impl<'a> TestRun<'a> {
         ended
     }
 
+    /// Whether the run can be saved: before anything is built and measured.
+    pub fn check_folder(&self) -> Outcome<()> {
+        if self.arguments.resume.is_some() {
+            return Ok(());
+        }
+        let folder = self.plan.options.out.as_deref().unwrap_or(Path::new(RUNS));
+        let mut there = folder.ancestors().filter(|path| path.symlink_metadata().is_ok());
+        let there = there.next().unwrap_or(Path::new("."));
+        let found = match there.is_dir() {
+            true => access(there, AccessFlags::W_OK | AccessFlags::X_OK),
+            false => Err(Errno::ENOTDIR),
+        };
+        found.map_err(|errno| {
+            let why = std::io::Error::from(errno);
+            Failure::new(format!("cannot make the folder {}: {why}", folder.display()))
+                .help("name another folder: --out DIR")
+        })
+    }
+
     /// A new folder, or that of the run which goes on.
     fn folder(&self) -> Outcome<RunFolder> {
         if let Some(path) = &self.arguments.resume {
@@ -295,7 +319,7 @@ impl<'a> TestRun<'a> {
                 .map_err(|error| Failure::from(error).help("name another folder: --out DIR")),
             None => {
                 let name = self.subject.short_name();
-                Ok(RunFolder::create(Path::new("runs"), &name, host::now_unix_s())?)
+                Ok(RunFolder::create(Path::new(RUNS), &name, host::now_unix_s())?)
             }
         }
     }

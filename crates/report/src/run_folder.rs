@@ -183,6 +183,18 @@ impl RunFolder {
         self.log.append(event, true).map_err(|error| SinkError(error.to_string()))
     }
 
+    /// Removes a run that did not begin: its own files, `others` among them, and the folder if nothing else is in it.
+    pub fn discard(self, others: &[&str]) {
+        let RunFolder { path, log } = self;
+        drop(log);
+        // What cannot be removed is listed as what it is.
+        for file in others.iter().chain(&[EVENTS]) {
+            let _ = fs::remove_file(path.join(file));
+        }
+        let _ = fs::remove_dir(path.join(CAPTURES));
+        let _ = fs::remove_dir(path);
+    }
+
     /// The folder for captures, made if it is missing.
     pub fn captures(&self) -> Result<PathBuf, FolderError> {
         let path = self.path.join(CAPTURES);
@@ -347,6 +359,23 @@ mod tests {
         drop(RunFolder::create_at(&path).unwrap());
         let again = RunFolder::create_at(&path);
         assert!(matches!(again, Err(FolderError::Taken { .. })), "{again:?}");
+    }
+
+    /// A folder that was there before the run may hold anything.
+    #[test]
+    fn a_run_that_did_not_begin_takes_nothing_of_others_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("thesis"), "years").unwrap();
+        for (path, stays) in [(folder.path().join("new"), false), (folder.path().to_owned(), true)]
+        {
+            let run = RunFolder::create_at(&path).unwrap();
+            run.captures().unwrap();
+            replace(&path, "config.toml", b"").unwrap();
+            run.discard(&["config.toml"]);
+            assert_eq!(path.exists(), stays);
+        }
+        let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["thesis"]);
     }
 
     #[test]

@@ -278,8 +278,10 @@ impl Job {
         if self.is_traffic
             && fs::metadata(self.folder.join(TRAFFIC)).is_ok_and(|file| file.len() == 0)
         {
-            // Nothing was sent; a folder that cannot be removed is listed as what it is.
-            let _ = fs::remove_dir_all(&self.folder);
+            // Nothing was sent. A folder that cannot be removed is listed as what it is; one that was there before may hold
+            // anything.
+            let _ = fs::remove_file(self.folder.join(TRAFFIC));
+            let _ = fs::remove_dir(&self.folder);
         }
         drop(lock(&self.leash).take());
         *lock(&self.ended) = Some(status.unwrap_or_default());
