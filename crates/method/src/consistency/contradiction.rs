@@ -77,8 +77,8 @@ pub enum Ending {
     Settled,
     /// Both came to the same again, and the relation only usually holds: both are stated as measured.
     Confirmed,
-    /// The contradiction stayed, a test came to less than before, or neither came to the same again: the figures
-    /// are intervals that hold every result of both.
+    /// The contradiction stayed, a test came to less than before, neither came to the same again, or what would be
+    /// stated contradicts itself still: the figures are intervals that hold every result of both.
     Widened,
 }
 

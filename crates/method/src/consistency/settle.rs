@@ -171,17 +171,12 @@ impl Results {
 
     fn conclude(self, pairs_compared: u64, rests_on: &RestsOn<'_>) -> Consistency {
         let remaining = self.contradicted();
-        let ended: Vec<Ended> =
+        let mut ended: Vec<Ended> =
             self.found.iter().map(|pair| self.ended(pair, has(&remaining, pair))).collect();
-        let statements = self.statements(&ended, rests_on);
-        let stated: Vec<Option<Outcome>> = statements
-            .iter()
-            .enumerate()
-            .map(|(at, statement)| {
-                let (first, again) = (&self.first[at].outcome, self.again[at].as_ref());
-                state(statement, first, again)
-            })
-            .collect();
+        let mut stated = self.stated(&ended, rests_on);
+        while self.widen(&mut ended, &stated) {
+            stated = self.stated(&ended, rests_on);
+        }
         let contradictions = ended.iter().map(|ended| self.contradiction(ended, &stated)).collect();
         let revised = self.first.iter().zip(stated);
         let revised = revised.filter_map(|(told, outcome)| {
@@ -195,6 +190,33 @@ impl Results {
             })
         });
         Consistency { pairs_compared, contradictions, revised: revised.collect() }
+    }
+
+    /// What is stated in place of each first result that does not stand.
+    fn stated(&self, ended: &[Ended], rests_on: &RestsOn<'_>) -> Vec<Option<Outcome>> {
+        let statements = self.statements(ended, rests_on).into_iter().zip(&self.first);
+        let stated = statements
+            .zip(&self.again)
+            .map(|((statement, told), again)| state(&statement, &told.outcome, again.as_ref()));
+        stated.collect()
+    }
+
+    /// Of results and repetitions, each alike enough, those that would be stated can contradict each other still, or
+    /// those of a third test: such figures are to hold every result of both. Whether there were any.
+    fn widen(&self, ended: &mut Vec<Ended>, stated: &[Option<Outcome>]) -> bool {
+        let results = self.first.iter().zip(stated);
+        let results: Vec<&Outcome> =
+            results.map(|(told, stated)| stated.as_ref().unwrap_or(&told.outcome)).collect();
+        let mut is_new = false;
+        for pair in pairs(&results).into_iter().filter(Pair::is_contradicted) {
+            match ended.iter_mut().find(|known| known.pair.is_same(&pair)) {
+                Some(Ended { ending: Ending::Confirmed | Ending::Widened, .. }) => continue,
+                Some(settled) => settled.ending = Ending::Widened,
+                None => ended.push(Ended { pair, ending: Ending::Widened }),
+            }
+            is_new = true;
+        }
+        is_new
     }
 
     fn ended(&self, pair: &Pair, stays: bool) -> Ended {

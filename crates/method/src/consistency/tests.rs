@@ -1,11 +1,14 @@
 //! Each relation with results that contradict it and results that do not; and what becomes of contradictions, over
 //! results as runs recorded them.
 
+use super::compare::{Pair, pairs};
+use super::contradiction::Side;
 use super::settle::{Place, Repeat, Told, settle};
 use super::{Consistency, Ending, RELATIONS, Standing, agree};
 use crate::harvard::y1989::Test1989;
 use crate::outcome::{Basis, Cell, Layout, Relation as OfTruth, Unit};
 use crate::{Figure, FigureName, Outcome, TestConditions, TestKind};
+use proptest::prelude::*;
 use units::{FrameRate, LineRate};
 
 const MAX_RATE: TestKind = TestKind::Harvard1989(Test1989::MaxRate);
@@ -311,6 +314,28 @@ fn what_only_usually_holds_is_confirmed_by_a_repetition() {
     assert!(consistency.contradictions[0].in_words().contains("Usually larger frames"));
 }
 
+/// Ten filters, live beside two busy processors: the repetition of the slower one is so wide that it agrees with both. What
+/// is stated does not contradict itself.
+#[test]
+fn a_wide_repetition_settles_nothing_for_first_results() {
+    let between = |size, low, high| {
+        let mut outcome = result(TestKind::Throughput, size, "throughput", low);
+        let figure = Figure::within("throughput", Unit::Fps, OfTruth::Between, (low, high));
+        outcome.figures[0] = figure.called(FigureName::Throughput);
+        outcome
+    };
+    let first = [between(64, 475_463.0, 475_463.0), between(128, 682_673.0, 763_999.0)];
+    let again = [between(64, 466_352.0, 828_680.0), between(128, 730_429.0, 730_429.0)];
+    let (consistency, _) = settled(&first, &again);
+    assert_eq!(consistency.contradictions[0].ending, Ending::Widened);
+    let results = stated(&consistency, &first);
+    let rates = results.iter().map(|result| result.figures[0].claim());
+    assert_eq!(rates.collect::<Vec<_>>(), [Some((466_352.0, 828_680.0)); 2]);
+    assert!(results.iter().all(|result| result.figures[0].is_revised()));
+    let told = consistency.contradictions[0].in_words();
+    assert!(told.contains("466,352 .. 828,680"), "{told}");
+}
+
 /// 64 and 128 bytes were disturbed, 256 was not: 128 and 256 are repeated first, then 64, which the repetition of 128
 /// contradicts.
 #[test]
@@ -406,4 +431,44 @@ fn numbers_agree_by_their_intervals() {
     assert!(agree(&at_least, &single(5_000.0)) && !agree(&at_least, &single(800.0)));
     let unknown = Figure::missing("r", Unit::Fps, None);
     assert!(!agree(&unknown, &single(800.0)));
+}
+
+proptest! {
+    /// Whatever tests and repetitions come to, what is stated contradicts itself only where a repetition has confirmed
+    /// what usually is otherwise.
+    #[test]
+    fn no_contradiction_is_stated_as_fact(
+        numbers in prop::collection::vec((1u32..6, prop::sample::select(vec![0.0, 0.3, 2.0])), 12)
+    ) {
+        let with = |numbers: &[(u32, f64)]| -> Vec<Outcome> {
+            let tests = [MAX_RATE, ROUTES, FILTERING];
+            let kinds = tests.into_iter().flat_map(|test| [(64, test), (128, test)]);
+            let outcome = |((size, test), (number, width)): ((u32, TestKind), &(u32, f64))| {
+                let low = f64::from(*number) * 1000.0;
+                let interval = (low, low * (1.0 + width));
+                let name = if test == FILTERING { "max rate, 1 filters" } else { "max rate" };
+                let mut outcome = result(test, size, name, low);
+                let figure = Figure::within(name, Unit::Fps, OfTruth::Between, interval);
+                outcome.figures[0] = figure.called(FigureName::MaxRate);
+                outcome
+            };
+            kinds.zip(numbers).map(outcome).collect()
+        };
+        let (first, again) = (with(&numbers[..6]), with(&numbers[6..]));
+        let (consistency, _) = settled(&first, &again);
+        let results = stated(&consistency, &first);
+        let mut left = pairs(&results.iter().collect::<Vec<_>>());
+        left.retain(Pair::is_contradicted);
+        for pair in left {
+            let is_side = |side: &Side, at: usize| {
+                (side.test, &side.frame_size) == (first[at].test, &first[at].conditions.frame_size)
+            };
+            let is_confirmed = consistency.contradictions.iter().any(|found| {
+                found.ending == Ending::Confirmed
+                    && is_side(&found.less, pair.less.at)
+                    && is_side(&found.more, pair.more.at)
+            });
+            prop_assert!(is_confirmed, "{:#?}", (pair, &consistency.contradictions));
+        }
+    }
 }
