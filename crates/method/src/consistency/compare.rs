@@ -65,9 +65,7 @@ impl Pair {
 
     /// Whether the two figures contradict the relation, as far as they are known.
     pub(super) fn is_contradicted(&self) -> bool {
-        let measure = self.relation().measure;
-        let sides = self.less.weighed(measure).zip(self.more.weighed(measure));
-        sides.is_some_and(|(less, more)| exceeds(less, more))
+        contradict(self.relation(), &self.less, &self.more)
     }
 
     /// The same two figures, whatever their values. What follows from an outcome has no name of its own.
@@ -83,6 +81,24 @@ impl Pair {
     }
 }
 
+fn contradict(rule: &Relation, less: &Chosen, more: &Chosen) -> bool {
+    let sides = less.weighed(rule.measure).zip(more.weighed(rule.measure));
+    sides.is_some_and(|(less, more)| exceeds(less, more))
+}
+
+/// With which sizes a size is compared: the next one, and those further off that it contradicts where none between the two
+/// contradicts either. Intervals of sizes in a row meet, and those of the ends need not.
+fn in_a_row<'c>(rule: &Relation, less: &Chosen, mut others: Vec<&'c Chosen>) -> Vec<&'c Chosen> {
+    let distance = |more: &&Chosen| Some(more.size_bytes?.abs_diff(less.size_bytes?));
+    others.sort_by_key(distance);
+    let is_compared = |at: usize| {
+        let (between, more) = (&others[..at], others[at]);
+        let explained = |c: &&Chosen| contradict(rule, less, c) || contradict(rule, c, more);
+        at == 0 || contradict(rule, less, more) && !between.iter().any(explained)
+    };
+    (0..others.len()).filter(|at| is_compared(*at)).map(|at| others[at]).collect()
+}
+
 /// Every pair of known figures that a relation speaks of.
 pub(super) fn pairs(outcomes: &[&Outcome]) -> Vec<Pair> {
     let of_one = |(relation, rule): (usize, &Relation)| {
@@ -90,15 +106,13 @@ pub(super) fn pairs(outcomes: &[&Outcome]) -> Vec<Pair> {
         let mut found = vec![];
         for less in &all_less {
             let partners = all_more.iter().filter(|more| are_partners(rule, outcomes, less, more));
-            let partner = match rule.sizes {
-                Sizes::Same => {
-                    found.extend(partners.map(|more| (less.clone(), more.clone())));
-                    continue;
+            let partners: Vec<&Chosen> = match rule.sizes {
+                Sizes::Same => partners.collect(),
+                Sizes::LessIsLarger | Sizes::LessIsSmaller => {
+                    in_a_row(rule, less, partners.collect())
                 }
-                Sizes::LessIsLarger => partners.max_by_key(|more| more.size_bytes),
-                Sizes::LessIsSmaller => partners.min_by_key(|more| more.size_bytes),
             };
-            found.extend(partner.map(|more| (less.clone(), more.clone())));
+            found.extend(partners.into_iter().map(|more| (less.clone(), more.clone())));
         }
         found.into_iter().map(move |(less, more)| Pair { relation, less, more })
     };
