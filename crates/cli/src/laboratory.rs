@@ -106,10 +106,30 @@ impl<'a> Laboratory<'a> {
         }
     }
 
-    fn build(&mut self, kind: DeviceKind, set_up: &SetUp) -> Result<Vec<Topology>, SetUpError> {
+    fn simulated(
+        &self,
+        name: &str,
+        set_up: &SetUp,
+    ) -> Result<(SimulatedTester, Vec<Topology>), SetUpError> {
+        let device = simulated::read(name).map_err(failed)?;
+        let line_rate = self.options.line_rate.unwrap_or(device.line_rate);
+        simulate(&Description { line_rate, ..device }, set_up)
+    }
+
+    /// What is to be built for a set-up, and which ports it has streams between.
+    fn blueprint(
+        &self,
+        kind: DeviceKind,
+        set_up: &SetUp,
+    ) -> Result<(TestbedConfig, Vec<(u16, u16)>), SetUpError> {
         let defaults = built::configuration(self.options, kind).map_err(failed)?;
         let config = built_as(defaults, set_up)?;
         let pairs = set_up.ports(config.ports, None).map_err(SetUpError::NotPossible)?;
+        Ok((config, pairs))
+    }
+
+    fn build(&mut self, kind: DeviceKind, set_up: &SetUp) -> Result<Vec<Topology>, SetUpError> {
+        let (config, pairs) = self.blueprint(kind, set_up)?;
         self.clear().map_err(failed)?;
         let setup = setup::build(&config, self.options, self.stop).map_err(failed)?;
         let between = |(from, to): &(u16, u16)| {
@@ -130,13 +150,19 @@ impl method::harvard::Laboratory for Laboratory<'_> {
         matches!(self.subject, Subject::Built(kind) if *kind != DeviceKind::Loopback)
     }
 
+    fn is_possible(&self, set_up: &SetUp) -> bool {
+        let is = |error| matches!(error, SetUpError::NotPossible(_));
+        match self.subject {
+            Subject::Simulated(name) => !self.simulated(name, set_up).is_err_and(is),
+            Subject::Built(kind) => !self.blueprint(*kind, set_up).is_err_and(is),
+            Subject::Between(_) => false,
+        }
+    }
+
     fn set_up(&mut self, set_up: &SetUp) -> Result<Ready<'_>, SetUpError> {
         let streams = match self.subject {
             Subject::Simulated(name) => {
-                let device = simulated::read(name).map_err(failed)?;
-                let line_rate = self.options.line_rate.unwrap_or(device.line_rate);
-                let device = Description { line_rate, ..device };
-                let (tester, streams) = simulate(&device, set_up)?;
+                let (tester, streams) = self.simulated(name, set_up)?;
                 self.stand = Stand::Simulated(Box::new(tester));
                 streams
             }

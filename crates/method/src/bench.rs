@@ -4,6 +4,7 @@ use crate::besides::Besides;
 use crate::clauses::Evidence;
 use crate::clocks::Clocks;
 use crate::course::{Course, Moment};
+use crate::estimate::Foretold;
 use crate::event::{
     Event, EventSink, SearchBounds, TestStarted, TrialRecord, TrialStarted, Verdict,
 };
@@ -52,6 +53,8 @@ struct OfDevice {
     ageing: Duration,
     /// What the last trials took of its tokens, if it has any.
     taken: Taken,
+    /// What trials took beyond what was planned, in seconds, and how many.
+    beyond: (f64, u32),
 }
 
 impl Memory {
@@ -63,6 +66,11 @@ impl Memory {
     pub(crate) fn clock(&self) -> Estimate {
         self.clock
     }
+    /// What a trial takes beyond what is planned, by those before: the first alone says little.
+    pub(crate) fn beyond_s(&self) -> f64 {
+        let (seconds, trials) = self.device.beyond;
+        seconds / f64::from(trials + 1)
+    }
     /// The same without what is known of the device.
     pub(crate) fn before_another_device(self) -> Self {
         Memory { device: OfDevice::default(), free_at: None, ..self }
@@ -73,12 +81,14 @@ impl Memory {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Estimate {
     /// What the test under way will take in all, and has taken.
-    pub test: Duration,
+    pub test: Foretold,
     pub spent: Duration,
+    /// What was planned for the trials that it has made, in seconds.
+    pub made_s: f64,
     /// What passed between its trials beside their waits: a tester has to make and take down each.
     pub between: Duration,
     /// What the tests after it will take.
-    pub later: Duration,
+    pub later: Foretold,
     /// What the whole run has taken.
     pub elapsed: Duration,
 }
@@ -89,14 +99,12 @@ impl Estimate {
         self.spent + self.between
     }
 
-    pub(crate) fn remaining(&self) -> Duration {
-        self.test.saturating_sub(self.took()) + self.later
-    }
-
-    /// What is left where this trial is still to be made, however long its test has taken.
-    fn remaining_with(&self, trial: &Trial) -> Duration {
-        let span = prelude_of(trial) + trial.duration() + trial.waits.drain + trial.waits.settle;
-        self.test.saturating_sub(self.took()).max(span) + self.later
+    /// What is left where trials take so much longer than planned, and so much at least of the test under way.
+    fn remaining(&self, beyond_s: f64, at_least: Duration) -> Duration {
+        let took = self.took();
+        let test = self.test.in_all(beyond_s).saturating_sub(took);
+        let goes_on = Duration::from_secs_f64(GOES_ON * took.as_secs_f64());
+        test.max(goes_on).max(at_least) + self.later.in_all(beyond_s)
     }
 }
 
@@ -192,10 +200,11 @@ impl<'a> Bench<'a> {
         self.memory.clock
     }
     /// A test of this share begins; others of so long in all come after it.
-    pub(crate) fn begin_share(&mut self, share: Duration, later: Duration) {
+    pub(crate) fn begin_share(&mut self, share: Foretold, later: Foretold) {
         let clock = &mut self.memory.clock;
         (clock.test, clock.later) = (share, later);
         (clock.spent, clock.between) = (Duration::ZERO, Duration::ZERO);
+        clock.made_s = 0.0;
         self.memory.evidence = Evidence::default();
         self.memory.besides = Besides::default();
         self.memory.clocks.begin_test();
@@ -276,7 +285,7 @@ impl<'a> Bench<'a> {
             frame_size: traffic.frame_size(),
             direction: traffic.direction(),
             modifier: traffic.modifier(),
-            remaining: self.memory.clock.remaining(),
+            remaining: self.memory.clock.remaining(self.memory.beyond_s(), Duration::ZERO),
         }))
     }
 
@@ -351,6 +360,7 @@ impl<'a> Bench<'a> {
         }
         let number = self.memory.trials + 1;
         let mut trial = (asked.build)(Key::new(self.run_key, number))?;
+        let (planned, before) = (planned(&trial), self.memory.clock.took());
         self.memory.device.residence.prepare(&mut trial);
         self.emit(Event::TrialStarted(self.started(asked, &trial, (number, attempt))))?;
         let (mut result, course) = self.looked_at(&trial)?;
@@ -380,6 +390,7 @@ impl<'a> Bench<'a> {
         let span = span_of(&trial, &result);
         self.memory.clock.spent += span;
         self.memory.clock.elapsed += span;
+        self.learn_of_waits(planned, self.memory.clock.took().saturating_sub(before));
         let record = TrialRecord {
             number,
             identity: trial.identity(),
@@ -406,6 +417,14 @@ impl<'a> Bench<'a> {
         }
         let Event::TrialFinished(record) = event else { unreachable!("built above") };
         Ok((record.result, verdict))
+    }
+
+    /// Takes down what a trial took beside what was planned.
+    fn learn_of_waits(&mut self, planned: Duration, took: Duration) {
+        let (clock, beyond) = (&mut self.memory.clock, &mut self.memory.device.beyond);
+        let planned_s = planned.as_secs_f64();
+        clock.made_s += planned_s;
+        *beyond = (beyond.0 + took.as_secs_f64() - planned_s, beyond.1 + 1);
     }
 
     /// Takes down what passed between the trial before and this one.
@@ -449,10 +468,13 @@ impl<'a> Bench<'a> {
             intended_frames: trial.loads.iter().map(|load| load.schedule.frames()).sum(),
             duration: trial.duration(),
             bounds: asked.bounds.clone(),
-            remaining: self.memory.clock.remaining_with(trial),
+            remaining: self.memory.clock.remaining(self.memory.beyond_s(), planned(trial)),
         }
     }
 }
+
+/// A test that takes longer than foretold goes on for so large a part of what it has taken.
+const GOES_ON: f64 = 0.25;
 
 /// No tester takes longer from one trial to the next.
 const LONGEST_BETWEEN: Duration = Duration::from_secs(60);
@@ -529,6 +551,11 @@ fn shortfalls(result: &TrialResult) -> impl Iterator<Item = (FrameRate, FrameRat
 /// Everything a trial took, by the tester's time.
 fn span_of(trial: &Trial, result: &TrialResult) -> Duration {
     prelude_of(trial) + trial.duration() + result.drained_after + trial.waits.settle
+}
+
+/// The same as asked for, whatever the device then needs.
+fn planned(trial: &Trial) -> Duration {
+    prelude_of(trial) + trial.duration() + trial.waits.drain + trial.waits.settle
 }
 
 /// What the trial waits for before its schedule begins.

@@ -2,9 +2,57 @@
 //! reckoned at their usual number of trials.
 
 use crate::harvard::y1989;
+use crate::reach::BURSTS_OFFERED;
 use crate::search::mlrsearch::SearchGoal;
 use crate::{SearchPolicy, SuiteConfig, TestKind, selftest};
+use std::iter::Sum;
 use units::{Duration, FrameRate};
+
+/// What tests will take.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(crate) struct Foretold {
+    /// Trials with the waits asked for, in seconds.
+    pub planned_s: f64,
+    /// So many: each lasts longer by what the device, or the tester, needs beyond those waits.
+    pub trials: f64,
+    /// What is known to the end, as the same was made before.
+    pub known_s: f64,
+}
+
+impl Foretold {
+    /// By an estimate, which has the waits once for each trial.
+    pub(crate) fn by(config: &SuiteConfig, estimate: impl Fn(&SuiteConfig) -> Duration) -> Self {
+        let mut longer = config.clone();
+        longer.trial.settle_s += 1.0;
+        let planned_s = estimate(config).as_secs_f64();
+        let trials = estimate(&longer).as_secs_f64() - planned_s;
+        Foretold { planned_s, trials, known_s: 0.0 }
+    }
+
+    pub(crate) fn known(took: Duration) -> Self {
+        Foretold { known_s: took.as_secs_f64(), ..Foretold::default() }
+    }
+
+    /// Where each trial takes so much longer than planned, or less.
+    pub(crate) fn in_all(&self, beyond_s: f64) -> Duration {
+        seconds((self.planned_s + self.trials * beyond_s).max(0.0) + self.known_s)
+    }
+
+    pub(crate) fn scaled(&self, by: f64) -> Self {
+        let Foretold { planned_s, trials, known_s } = *self;
+        Foretold { planned_s: planned_s * by, trials: trials * by, known_s: known_s * by }
+    }
+}
+
+impl Sum for Foretold {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Foretold::default(), |sum, next| Foretold {
+            planned_s: sum.planned_s + next.planned_s,
+            trials: sum.trials + next.trials,
+            known_s: sum.known_s + next.known_s,
+        })
+    }
+}
 
 /// Of the tester's own test, for one frame size.
 pub(crate) fn self_test(config: &SuiteConfig) -> Duration {
@@ -80,8 +128,9 @@ pub(crate) fn ipdv(config: &SuiteConfig, _: FrameRate) -> Duration {
 }
 
 pub(crate) fn frame_loss(config: &SuiteConfig, _: FrameRate) -> Duration {
+    // Devices that lose frames at any load need all loads, those that lose none the first two.
     let steps = 100.0 / config.frame_loss.step_percent;
-    seconds(steps * 0.8 * (config.trial.duration_s + waits(config)))
+    seconds(steps * 0.6 * (config.trial.duration_s + waits(config)))
 }
 
 pub(crate) fn recovery(config: &SuiteConfig, _: FrameRate) -> Duration {
@@ -96,11 +145,16 @@ pub(crate) fn reset(config: &SuiteConfig, _: FrameRate) -> Duration {
 pub(crate) fn back_to_back(config: &SuiteConfig, ceiling: FrameRate) -> Duration {
     let burst = &config.back_to_back;
     let frames = burst.limit_s * ceiling.fps();
-    let relative = burst.resolution_percent / 100.0;
-    let steps = steps(frames / (burst.step_frames as f64).max(frames * relative).max(1.0));
-    let waits = before(config) + burst.wait_s + config.trial.settle_s;
+    // The burst found may be any up to the longest: the geometric mean of 1 and that.
+    let relative = burst.resolution_percent / 100.0 * frames.sqrt();
+    let steps = steps(frames / (burst.step_frames as f64).max(relative).max(1.0));
+    let repetitions = f64::from(burst.repetitions);
+    // Before the first search the tester shows what bursts it can send. Where a burst comes out whole, nothing more is
+    // waited for.
+    let trials = BURSTS_OFFERED + repetitions * steps;
+    let waits = trials * (before(config) + config.trial.settle_s);
     // Bursts halve: together they are twice the first, and are drained as long again.
-    seconds(f64::from(burst.repetitions) * (steps * 1.4 * waits + 4.0 * burst.limit_s))
+    seconds(waits + repetitions * (steps * 0.5 * burst.wait_s + 4.0 * burst.limit_s))
 }
 
 /// Two trials to come near, and two bounds to make sure of, which most goals share with the next.

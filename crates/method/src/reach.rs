@@ -24,6 +24,8 @@ const BURST_ABOVE_THROUGHPUT: f64 = 1.1;
 /// Lengths of the bursts that are tried: the shortest one shows how the tester gets under way, the
 /// longer ones whether it keeps it up.
 const BURSTS: [Duration; 3] = [Duration::from_ms(2), Duration::from_ms(10), LONGEST_BURST_TRIED];
+/// Trials that show that a tester can send them.
+pub(crate) const BURSTS_OFFERED: f64 = (BURSTS.len() * BURST_ROUNDS) as f64;
 pub(crate) const LONGEST_BURST_TRIED: Duration = Duration::from_ms(30);
 /// A burst may leave slower by one part in so many, and what is found of the buffer is then as far off.
 pub(crate) const SLOWER_BY_ONE_IN: u64 = 20;

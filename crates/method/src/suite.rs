@@ -127,7 +127,7 @@ impl Suite {
         let mut run = Run::new(&suite, left_out, tester.clone(), &suite.config.frame_sizes);
         let makes_self_test = suite.has_self_test() && suite.self_test.is_none() && can_self_test;
         run.plan(makes_self_test, &suite.config.rounds());
-        run.outlook.left()
+        run.outlook.left().in_all(0.0)
     }
 
     /// The first event of a run.
@@ -406,7 +406,7 @@ impl Run<'_> {
             }
         }
         let warnings = warnings.into_iter().map(Event::Warning);
-        let estimate = self.outlook.left();
+        let estimate = self.outlook.left().in_all(0.0);
         let started = suite.started(self.description.clone(), estimate);
         std::iter::once(started).chain(warnings).collect()
     }
@@ -561,7 +561,8 @@ impl Run<'_> {
 
     /// The test under way is over.
     fn end_share(&mut self, bench: &Bench<'_>) {
-        self.outlook.end(bench.clock().took());
+        let now = bench.clock();
+        self.outlook.end(now.took(), now.made_s);
     }
 }
 

@@ -162,6 +162,10 @@ pub trait Laboratory {
     fn shows_counters(&self) -> bool {
         false
     }
+    /// Whether it can be set up so, as far as that is known before it is tried: a run foretells no time for what cannot.
+    fn is_possible(&self, _: &SetUp) -> bool {
+        true
+    }
     /// Sets up the device, and brings the tester in front of it.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::bench::{Bench, Memory};
 use crate::consistency::{Repeat, Told, settle};
+use crate::estimate::Foretold;
 use crate::event::{Event, EventSink, RunFinished};
 use crate::registry::Known;
 use crate::subject::Subject;
@@ -17,7 +18,7 @@ use crate::traffic::{Forwarding, Topology, Traffic};
 use crate::{Modifier, Outcome, RunError, Suite, SuiteConfig, TestKind, estimate};
 use std::collections::BTreeMap;
 use traffic::size::SizePattern;
-use units::{Duration, FrameSize};
+use units::FrameSize;
 
 /// A run of the suite.
 #[derive(Clone, Debug)]
@@ -75,6 +76,7 @@ impl Suite1990 {
     ) -> Result<RunFinished, RunError> {
         let mut campaign = Campaign {
             suite: self,
+            possible: self.set_ups.iter().map(|it| laboratory.is_possible(it)).collect(),
             outlook: Outlook::default(),
             memory: Memory::default(),
             invalid_tests: vec![],
@@ -95,18 +97,20 @@ impl Suite1990 {
         tests.filter(fits).collect()
     }
 
-    /// What each test of the set-ups from this one on will take, with each frame size; of the first one with so many
-    /// sizes only.
-    fn plan(&self, from: usize, sizes: usize) -> Vec<(TestKind, Duration)> {
+    /// What each test of the possible set-ups from this one on will take, with each frame size; of the first one with so
+    /// many sizes only.
+    fn plan(&self, from: usize, sizes: usize, possible: &[bool]) -> Vec<(TestKind, Foretold)> {
         let all = self.config.frame_sizes.len();
         let sizes = std::iter::once(sizes).chain(std::iter::repeat(all));
-        let set_ups = self.set_ups[from..].iter().zip(sizes);
-        set_ups.flat_map(|(set_up, sizes)| self.shares(set_up, sizes)).collect()
+        let set_ups = self.set_ups.iter().zip(possible).skip(from).zip(sizes);
+        let set_ups = set_ups.filter(|((_, possible), _)| **possible);
+        set_ups.flat_map(|((set_up, _), sizes)| self.shares(set_up, sizes)).collect()
     }
 
-    fn shares(&self, set_up: &SetUp, sizes: usize) -> Vec<(TestKind, Duration)> {
+    fn shares(&self, set_up: &SetUp, sizes: usize) -> Vec<(TestKind, Foretold)> {
         let ceiling = units::FrameRate::from_fps(1_000);
-        let share = |test| (test, estimate::of_campaign(&self.config, test, ceiling));
+        let of = |test| move |config: &_| estimate::of_campaign(config, test, ceiling);
+        let share = |test| (test, Foretold::by(&self.config, of(test)));
         let tests = self.tests(set_up).into_iter();
         tests.flat_map(|test| std::iter::repeat_n(share(test), sizes)).collect()
     }
@@ -128,6 +132,8 @@ impl Suite1990 {
 /// A run under way.
 struct Campaign<'s> {
     suite: &'s Suite1990,
+    /// Of each set-up, as far as it is known.
+    possible: Vec<bool>,
     /// What the tests still to come will take.
     outlook: Outlook,
     memory: Memory,
@@ -155,8 +161,8 @@ impl Campaign<'_> {
         let whole =
             self.suite.part(self.suite.config.clone(), Topology::of(Forwarding::Bridged, vec![]));
         let sizes = self.suite.config.frame_sizes.len();
-        self.outlook.expect_only(self.suite.plan(0, sizes));
-        sink.emit(&whole.started(laboratory.describe(), self.outlook.left()))?;
+        self.outlook.expect_only(self.suite.plan(0, sizes, &self.possible));
+        sink.emit(&whole.started(laboratory.describe(), self.outlook.left().in_all(0.0)))?;
         for lane in 0..self.suite.set_ups.len() {
             if !self.suite.tests(&self.suite.set_ups[lane]).is_empty() {
                 self.with_set_up(lane, Part::All, laboratory, sink)?;
@@ -238,7 +244,7 @@ impl Campaign<'_> {
         let mut items = items(&with_set_up, &ready.streams, Setting::from(set_up))?;
         let mut outlook = std::mem::take(&mut self.outlook);
         if matches!(part, Part::All) {
-            outlook.expect_only(self.suite.plan(lane, items.len()));
+            outlook.expect_only(self.suite.plan(lane, items.len(), &self.possible));
         }
         let run = Run::new(&with_set_up, vec![], description, &asked);
         let mut run = run.with_outlook(outlook).of_lane(lane);
@@ -251,7 +257,8 @@ impl Campaign<'_> {
         };
         let (invalid, told, outlook) = run.ended();
         self.outlook = outlook;
-        self.outlook.end(bench.clock().took());
+        let now = bench.clock();
+        self.outlook.end(now.took(), now.made_s);
         self.told.extend(told);
         let in_set_up = |name| format!("{name}, {}", in_words(set_up));
         self.invalid_tests.extend(invalid.into_iter().map(in_set_up));

@@ -3,6 +3,7 @@
 
 use crate::TestKind;
 use crate::consistency::{Place, Repeat};
+use crate::estimate::Foretold;
 use std::collections::{BTreeMap, VecDeque};
 use units::Duration;
 
@@ -20,32 +21,32 @@ pub(crate) struct Outlook {
 #[derive(Clone, Copy, Debug)]
 struct Share {
     test: TestKind,
-    foretold: Duration,
-    /// It has been made before and took so long.
-    is_known: bool,
+    foretold: Foretold,
 }
 
 /// Of tests that have ended.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sums {
+    times: f64,
     foretold_s: f64,
     took_s: f64,
+    /// What was planned for the trials that were made.
+    made_s: f64,
 }
 
-/// What the first tests take says little of others: at first as much as so large a part of the run is held to take
-/// what it was foretold to.
-const PRIOR: f64 = 0.1;
-/// A test that took less of what was foretold came to an end at once: this device, or this port, cannot do it.
-const NOT_MADE: f64 = 0.1;
+/// What the first tests take says little of others: so large a part of the run is held to take what it was foretold to.
+const PRIOR: f64 = 0.3;
+/// What was foretold counts as so much of a size that has ended.
+const FORETOLD: f64 = 0.5;
 
 impl Outlook {
     /// A test that comes after all others.
-    pub fn expect(&mut self, test: TestKind, foretold: Duration) {
-        self.todo.push_back(Share { test, foretold, is_known: false });
+    pub fn expect(&mut self, test: TestKind, foretold: Foretold) {
+        self.todo.push_back(Share { test, foretold });
     }
 
     /// The tests still to come are these instead.
-    pub fn expect_only(&mut self, tests: impl IntoIterator<Item = (TestKind, Duration)>) {
+    pub fn expect_only(&mut self, tests: impl IntoIterator<Item = (TestKind, Foretold)>) {
         self.todo.clear();
         tests.into_iter().for_each(|(test, foretold)| self.expect(test, foretold));
     }
@@ -55,66 +56,69 @@ impl Outlook {
         let known = |repeat: &Repeat| {
             let parts = self.took.get(&repeat.place).cloned().unwrap_or_default();
             let test = repeat.place.test;
-            parts.into_iter().map(move |foretold| Share { test, foretold, is_known: true })
+            let known = move |took| Share { test, foretold: Foretold::known(took) };
+            parts.into_iter().map(known)
         };
         self.todo = asked.iter().flat_map(known).collect();
     }
 
     /// What the tests to come will take.
-    pub fn left(&self) -> Duration {
-        let overall = self.overall();
-        self.todo.iter().map(|share| self.corrected(share, overall)).sum()
+    pub fn left(&self) -> Foretold {
+        self.todo.iter().map(|share| self.corrected(share)).sum()
     }
 
     /// A test begins, at this place of the run where its results have one: what it will take. Tests before it that
     /// were foretold and not made are not to come any more.
-    pub fn begin(&mut self, test: TestKind, place: Option<Place>) -> Duration {
+    pub fn begin(&mut self, test: TestKind, place: Option<Place>) -> Foretold {
         let Some(at) = self.todo.iter().position(|share| share.test == test) else {
-            let unforeseen = Share { test, foretold: Duration::ZERO, is_known: true };
+            let unforeseen = Share { test, foretold: Foretold::default() };
             self.under_way = Some((unforeseen, place));
-            return Duration::ZERO;
+            return Foretold::default();
         };
         let share = self.todo.drain(..=at).next_back().expect("found above");
         self.under_way = Some((share, place));
-        self.corrected(&share, self.overall())
+        self.corrected(&share)
     }
 
-    /// The test under way, if there is one, has ended and took so long.
-    pub fn end(&mut self, took: Duration) {
+    /// The test under way, if there is one, has ended and took so long, with trials that were planned to take so many
+    /// seconds.
+    pub fn end(&mut self, took: Duration, made_s: f64) {
         let Some((share, place)) = self.under_way.take() else { return };
         if let Some(place) = place {
             self.took.entry(place).or_default().push(took);
         }
-        if !share.is_known {
+        if share.foretold.planned_s > 0.0 {
             let sums = self.ended.entry(share.test).or_default();
-            sums.foretold_s += share.foretold.as_secs_f64();
+            sums.times += 1.0;
+            sums.foretold_s += share.foretold.planned_s;
             sums.took_s += took.as_secs_f64();
+            sums.made_s += made_s;
         }
     }
 
-    /// Another size of a test takes what the sizes before it took; other tests as much more or less than foretold as
-    /// those before them.
-    fn corrected(&self, share: &Share, overall: f64) -> Duration {
-        let same = self.ended.get(&share.test).filter(|sums| sums.foretold_s > 0.0);
-        let factor = match same {
-            _ if share.is_known => 1.0,
-            // One size that cannot be tested does not mean that another takes no time.
-            Some(sums) => (sums.took_s / sums.foretold_s).max(NOT_MADE),
-            None => overall,
+    /// Another size of a test takes what the sizes before it took, as far as these say it. Where tests needed fewer
+    /// trials than foretold, the device carries what it is offered, and others need fewer, too; why a test needs more is
+    /// its own affair.
+    fn corrected(&self, share: &Share) -> Foretold {
+        let foretold = share.foretold;
+        let Some(sums) = self.ended.get(&share.test) else {
+            let known_s = foretold.known_s;
+            return Foretold { known_s, ..foretold.scaled(self.made()) };
         };
-        Duration::from_secs_f64(share.foretold.as_secs_f64() * factor)
+        let share = FORETOLD / (sums.times + FORETOLD);
+        let took_s = foretold.planned_s * sums.took_s / sums.foretold_s;
+        let known_s = foretold.known_s + took_s * (1.0 - share);
+        Foretold { known_s, ..foretold.scaled(share) }
     }
 
-    /// What tests took over what they were foretold to take.
-    fn overall(&self) -> f64 {
-        let ended = || self.ended.values();
-        let to_come: f64 = self.todo.iter().map(|share| share.foretold.as_secs_f64()).sum();
-        let all = to_come + ended().map(|sums| sums.foretold_s).sum::<f64>();
-        let prior_s = PRIOR * all;
-        let made = || ended().filter(|sums| sums.took_s >= NOT_MADE * sums.foretold_s);
-        let foretold_s: f64 = made().map(|sums| sums.foretold_s).sum();
-        let took_s: f64 = made().map(|sums| sums.took_s).sum();
-        if prior_s > 0.0 { (took_s + prior_s) / (foretold_s + prior_s) } else { 1.0 }
+    /// What was planned for the trials made over what was foretold; of tests that could not be made neither.
+    fn made(&self) -> f64 {
+        let made = self.ended.values().filter(|sums| sums.made_s > 0.0);
+        let (made_s, foretold_s) =
+            made.fold((0.0, 0.0), |sum, it| (sum.0 + it.made_s, sum.1 + it.foretold_s));
+        let to_come_s: f64 = self.todo.iter().map(|share| share.foretold.planned_s).sum();
+        let prior_s = PRIOR * (foretold_s + to_come_s);
+        if prior_s > 0.0 { ((made_s + prior_s) / (foretold_s + prior_s)).min(1.0) } else { 1.0 }
     }
 }
 
@@ -128,80 +132,99 @@ mod tests {
         Some(Place { lane: 0, item, test: TestKind::Throughput })
     }
 
+    /// Ten seconds in five trials.
+    const SEARCH: Foretold = Foretold { planned_s: 10.0, trials: 5.0, known_s: 0.0 };
+
+    fn planned(seconds: f64) -> Foretold {
+        Foretold { planned_s: seconds, ..Foretold::default() }
+    }
+
+    fn left(outlook: &Outlook) -> Duration {
+        outlook.left().in_all(0.0)
+    }
+
+    /// What was foretold counts as half a size.
     #[test]
-    fn another_size_takes_what_the_first_one_took() {
+    fn another_size_takes_what_those_before_it_took() {
         let mut outlook = Outlook::default();
-        for _ in 0..3 {
-            outlook.expect(TestKind::Throughput, S(10));
+        (0..4).for_each(|_| outlook.expect(TestKind::Throughput, SEARCH));
+        assert_eq!(left(&outlook), S(40));
+        for (took, next) in [(40, 30), (60, 42)] {
+            outlook.begin(TestKind::Throughput, place(0));
+            outlook.end(S(took), 10.0);
+            let others = 2 * u64::from(took == 40) + u64::from(took == 60);
+            assert_eq!(left(&outlook), S((others + 1) * next));
         }
-        assert_eq!(outlook.left(), S(30));
-        assert_eq!(outlook.begin(TestKind::Throughput, place(0)), S(10));
-        outlook.end(S(50));
-        assert_eq!(outlook.left(), S(100));
-        assert_eq!(outlook.begin(TestKind::Throughput, place(1)), S(50));
     }
 
-    /// 10 s of 100 were foretold and took 30: the rest is held to take (30 + 10) / (10 + 10) of what was foretold.
+    /// Five trials that wait two seconds longer each; what another size took has its waits in it.
     #[test]
-    fn other_tests_are_corrected_by_what_all_took() {
+    fn waits_lengthen_each_trial_to_come() {
         let mut outlook = Outlook::default();
-        outlook.expect(TestKind::Throughput, S(10));
-        outlook.expect(TestKind::Latency, S(90));
+        (0..2).for_each(|_| outlook.expect(TestKind::Throughput, SEARCH));
+        assert_eq!(outlook.left().in_all(2.0), S(40));
         outlook.begin(TestKind::Throughput, place(0));
-        outlook.end(S(30));
-        assert_eq!(outlook.left(), S(180));
+        outlook.end(S(20), 10.0);
+        assert_eq!(outlook.left().in_all(2.0), S(20));
+        assert_eq!(SEARCH.in_all(-3.0), Duration::ZERO);
     }
 
+    /// A search of 10 s of 40 foretold needed trials of 4: the rest is held to need (4 + 12) / (10 + 12) of what was
+    /// foretold. One that needed more says nothing of other tests.
     #[test]
-    fn another_size_takes_some_time_even_where_the_first_one_took_none() {
-        let mut outlook = Outlook::default();
-        outlook.expect(TestKind::Throughput, S(10));
-        outlook.expect(TestKind::Throughput, S(10));
-        outlook.begin(TestKind::Throughput, place(0));
-        outlook.end(Duration::ZERO);
-        assert_eq!(outlook.left(), S(1));
-        assert_eq!(outlook.begin(TestKind::Throughput, place(1)), S(1));
+    fn other_tests_are_corrected_by_the_trials_that_were_made() {
+        for (made_s, expected_s) in [(4.0, 30.0 * 16.0 / 22.0), (28.0, 30.0)] {
+            let mut outlook = Outlook::default();
+            outlook.expect(TestKind::Throughput, SEARCH);
+            outlook.expect(TestKind::Latency, planned(30.0));
+            outlook.begin(TestKind::Throughput, place(0));
+            outlook.end(S(60), made_s);
+            let left_s = left(&outlook).as_secs_f64();
+            assert!((left_s - expected_s).abs() < 1e-6, "{left_s}");
+        }
     }
 
+    /// What one size cannot be tested for says little of others, and nothing of other tests.
     #[test]
-    fn what_cannot_be_done_says_nothing_of_other_tests() {
+    fn a_test_that_ends_at_once_says_nothing_of_other_tests() {
         let mut outlook = Outlook::default();
-        outlook.expect(TestKind::Throughput, S(50));
-        outlook.expect(TestKind::Latency, S(50));
+        for test in [TestKind::Throughput, TestKind::Throughput, TestKind::Latency] {
+            outlook.expect(test, planned(10.0));
+        }
         outlook.begin(TestKind::Throughput, place(0));
-        outlook.end(Duration::ZERO);
-        assert_eq!(outlook.left(), S(50));
+        outlook.end(Duration::ZERO, 0.0);
+        assert_eq!(left(&outlook).as_secs_f64().round(), 13.0);
     }
 
     #[test]
     fn tests_that_were_not_made_are_not_to_come_any_more() {
         let mut outlook = Outlook::default();
-        outlook.expect(TestKind::Throughput, S(7));
-        outlook.expect(TestKind::Latency, S(5));
-        outlook.expect(TestKind::FrameLoss, S(3));
-        assert_eq!(outlook.begin(TestKind::Latency, None), S(5));
-        assert_eq!(outlook.left(), S(3));
-        assert_eq!(outlook.begin(TestKind::Pdv, None), Duration::ZERO, "nobody foretold it");
-        assert_eq!(outlook.left(), S(3));
+        outlook.expect(TestKind::Throughput, planned(7.0));
+        outlook.expect(TestKind::Latency, planned(5.0));
+        outlook.expect(TestKind::FrameLoss, planned(3.0));
+        assert_eq!(outlook.begin(TestKind::Latency, None), planned(5.0));
+        assert_eq!(left(&outlook), S(3));
+        assert_eq!(outlook.begin(TestKind::Pdv, None), Foretold::default(), "nobody foretold it");
+        assert_eq!(left(&outlook), S(3));
     }
 
     #[test]
     fn a_repetition_takes_what_the_test_took_before() {
         let mut outlook = Outlook::default();
         for item in 0..2 {
-            outlook.expect(TestKind::Throughput, S(10));
+            outlook.expect(TestKind::Throughput, planned(10.0));
             outlook.begin(TestKind::Throughput, place(item));
-            outlook.end(S(20 + item as u64));
+            outlook.end(S(20 + item as u64), 10.0);
         }
-        assert_eq!(outlook.left(), Duration::ZERO);
+        assert_eq!(left(&outlook), Duration::ZERO);
         let of = |item| Repeat {
             place: place(item).unwrap(),
             frame_size: "64".into(),
             because: "a contradiction".into(),
         };
         outlook.repeat(&[of(0), of(1)]);
-        assert_eq!(outlook.left(), S(41));
-        assert_eq!(outlook.begin(TestKind::Throughput, place(0)), S(20));
-        assert_eq!(outlook.left(), S(21));
+        assert_eq!(left(&outlook), S(41));
+        assert_eq!(outlook.begin(TestKind::Throughput, place(0)), Foretold::known(S(20)));
+        assert_eq!(left(&outlook), S(21));
     }
 }

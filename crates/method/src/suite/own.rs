@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::bench::Bench;
+use crate::estimate::Foretold;
 use crate::event::Event;
 use crate::selftest::{SelfTest, self_test_size};
 use crate::traffic::Traffic;
@@ -101,7 +102,7 @@ impl Run<'_> {
 
     pub(super) fn plan_self_test(&mut self) {
         let sizes = &self.suite.config.frame_sizes;
-        let share = estimate::self_test(&self.suite.config);
+        let share = Foretold::by(&self.suite.config, estimate::self_test);
         sizes.iter().for_each(|_| self.outlook.expect(TestKind::SelfTest, share));
     }
 }

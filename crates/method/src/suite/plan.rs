@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::config::Round;
+use crate::estimate::Foretold;
 use crate::harvard::y1989;
 use crate::{TestKind, estimate};
 use traffic::size::SizePattern;
@@ -33,11 +34,12 @@ impl Run<'_> {
                     seen.push(size);
                     self.plan_reach(self_test);
                 }
-                let mut share = how.estimate(config, CEILING);
+                let mut share = Foretold::by(config, |config| how.estimate(config, CEILING));
                 if let TestKind::Harvard1989(own) = test {
-                    share = share * u64::from(y1989::is_made(config, &suite.topology, own));
-                    let reach = y1989::foretold_of_reach(config);
-                    share += reach * u64::from(is_first);
+                    let is_made = y1989::is_made(config, &suite.topology, own);
+                    let reach = Foretold::by(config, y1989::foretold_of_reach);
+                    let parts = [(share, is_made), (reach, is_first)];
+                    share = parts.into_iter().filter(|part| part.1).map(|part| part.0).sum();
                 }
                 (0..how.parts(config)).for_each(|_| self.outlook.expect(test, share));
             }
@@ -47,7 +49,8 @@ impl Run<'_> {
     /// The tester's own test with a frame size.
     fn plan_reach(&mut self, self_test: bool) {
         if self_test {
-            self.outlook.expect(TestKind::SelfTest, estimate::self_test(&self.suite.config));
+            let share = Foretold::by(&self.suite.config, estimate::self_test);
+            self.outlook.expect(TestKind::SelfTest, share);
         }
     }
 }

@@ -24,7 +24,7 @@ impl Run<'_> {
 
     /// Tests are to be made once more, and nothing else is left of the run.
     pub(super) fn plan_repetitions(&mut self, now: Estimate, asked: &[Repeat]) {
-        self.outlook.end(now.took());
+        self.outlook.end(now.took(), now.made_s);
         self.outlook.repeat(asked);
     }
 

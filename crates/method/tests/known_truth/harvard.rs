@@ -48,7 +48,7 @@ impl Laboratory for Simulated {
         tester.describe().clone()
     }
 
-    fn set_up(&mut self, set_up: &SetUp) -> Result<Ready<'_>, SetUpError> {
+    fn is_possible(&self, set_up: &SetUp) -> bool {
         let routes = match set_up.mode {
             Mode::Ip => Some(Protocol::Ipv4),
             Mode::Decnet => Some(Protocol::Decnet),
@@ -56,7 +56,11 @@ impl Laboratory for Simulated {
             Mode::Ipx => Some(Protocol::Ipx),
             Mode::Bridge => None,
         };
-        if routes.is_some_and(|protocol| !self.0.route.contains(&protocol)) {
+        routes.is_none_or(|protocol| self.0.route.contains(&protocol))
+    }
+
+    fn set_up(&mut self, set_up: &SetUp) -> Result<Ready<'_>, SetUpError> {
+        if !self.is_possible(set_up) {
             return Err(SetUpError::NotPossible("it has no path for it".into()));
         }
         let mut addresses = Addresses::plan(4);
@@ -222,6 +226,20 @@ fn what_the_device_or_the_protocol_cannot_do_is_said() {
     };
     assert_eq!((sizes(Mode::AppleTalk), sizes(Mode::Bridge), sizes(Mode::Decnet)), (1, 2, 0));
     assert!(results.iter().all(|result| result.invalid.is_empty()));
+}
+
+/// The device has no path for DECNET and IPX.
+#[test]
+fn no_time_is_foretold_for_what_the_device_cannot_do() {
+    let foretold = |modes: &[Mode]| {
+        let (_, events) = run(&[64], modes, &[Path::Within]);
+        let Some(Event::RunStarted(run)) = events.first() else { panic!("{:?}", events.first()) };
+        run.estimate
+    };
+    let possible = foretold(&[Mode::Ip]);
+    assert!(possible > Duration::ZERO);
+    assert_eq!(foretold(&[Mode::Ip, Mode::Decnet, Mode::Ipx]), possible);
+    assert!(foretold(&[Mode::Ip, Mode::AppleTalk]) > possible);
 }
 
 /// A laboratory whose sources offer only shares of what they are asked for, as beside busy programs.

@@ -33,6 +33,7 @@ mod side_by_side;
 mod suite;
 mod tandem;
 mod throughput;
+mod time_left;
 mod traffic;
 mod tunnels;
 mod variation;
