@@ -72,8 +72,8 @@ pub struct Side {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// One of the tests came to the same again and the other to more: what had slowed the device down has
-    /// passed, and the repetition is stated.
+    /// One of the tests came to the same again and the other to more, or both to more: what had slowed the device
+    /// down has passed, and the repetition is stated.
     Settled,
     /// Both came to the same again, and the relation only usually holds: both are stated as measured.
     Confirmed,

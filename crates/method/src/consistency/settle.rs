@@ -100,7 +100,10 @@ impl Results {
     fn to_repeat(&self, pairs: &[Pair], rests_on: &RestsOn<'_>) -> Vec<Repeat> {
         let mut asked: Vec<Option<String>> = vec![None; self.first.len()];
         for pair in pairs {
-            let (less, more) = self.sides(pair);
+            let (mut less, mut more) = self.sides(pair);
+            // Which may be those of a repetition.
+            less.first.clone_from(&pair.less.figure);
+            more.first.clone_from(&pair.more.figure);
             for at in [pair.less.at, pair.more.at] {
                 asked[at].get_or_insert(Contradiction::before(pair.relation(), &less, &more));
             }
@@ -147,19 +150,21 @@ impl Results {
         figures.filter_map(|figure| figure.interval()).collect()
     }
 
-    /// Both figures of a pair, as they were found, and as the repetitions have them.
+    /// Both figures of a pair, as they were measured first, and as the repetitions have them.
     fn sides(&self, pair: &Pair) -> (Side, Side) {
         let rule = pair.relation();
         let side = |quantity: &Quantity, at: usize, figure: &Figure| {
             let outcome = &self.first[at].outcome;
+            let first = figure_of(quantity, outcome, &figure.name);
+            let first = first.unwrap_or_else(|| figure.clone());
             let again = self.again[at].as_ref();
             let again = again.and_then(|outcome| figure_of(quantity, outcome, &figure.name));
             Side {
                 test: outcome.test,
                 frame_size: outcome.conditions.frame_size.clone(),
                 conditions: outcome.conditions.in_words.clone(),
-                stated: figure.clone(),
-                first: figure.clone(),
+                stated: first.clone(),
+                first,
                 again: again.filter(|figure| figure.value.is_some()),
             }
         };
@@ -229,6 +234,7 @@ impl Results {
             // is slower now may be disturbed still.
             (true, false) if !stays && more.is_faster() => Ending::Settled,
             (false, true) if !stays && less.is_faster() => Ending::Settled,
+            (false, false) if !stays && less.is_faster() && more.is_faster() => Ending::Settled,
             _ => Ending::Widened,
         };
         Ended { pair: pair.clone(), ending }

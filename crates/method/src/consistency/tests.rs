@@ -338,6 +338,23 @@ fn a_wide_repetition_settles_nothing_for_first_results() {
     assert!(told.contains("466,352 .. 828,680"), "{told}");
 }
 
+/// 128 bytes came to 8,000 and then to 10,000, which contradicts 64 bytes: that it is 10,000 still says nothing, since it was
+/// made twice only.
+#[test]
+fn a_repetition_does_not_confirm_itself() {
+    let at = |size, fps| result(TestKind::Throughput, size, "throughput", fps);
+    let first = [at(64, 8_000.0), at(128, 8_000.0), at(256, 20_000.0)];
+    let again = [at(64, 8_000.0), at(128, 10_000.0), at(256, 8_000.0)];
+    let (consistency, repeated) = settled(&first, &again);
+    let places: Vec<_> = repeated.iter().map(|repeat| repeat.place.item).collect();
+    assert_eq!(places, [1, 2, 0]);
+    assert!(repeated[2].because.contains("is 10,000 frames/s"), "{}", repeated[2].because);
+    let found = consistency.contradictions.iter().find(|found| found.more.frame_size == "64");
+    assert_eq!(found.expect("the repetition contradicts it").ending, Ending::Widened);
+    let results = stated(&consistency, &first);
+    assert_eq!(results[1].figures[0].claim().map(|claim| claim.0), Some(8_000.0));
+}
+
 /// Each interval meets the next one, and the last is above the first: that is found, and once only.
 #[test]
 fn sizes_in_a_row_hide_no_contradiction() {
