@@ -4,7 +4,7 @@ use crate::besides::Besides;
 use crate::clauses::Evidence;
 use crate::clocks::Clocks;
 use crate::course::{Course, Moment};
-use crate::estimate::Foretold;
+use crate::estimate::{Estimate, Foretold};
 use crate::event::{
     Event, EventSink, SearchBounds, TestStarted, TrialRecord, TrialStarted, Verdict,
 };
@@ -53,8 +53,6 @@ struct OfDevice {
     ageing: Duration,
     /// What the last trials took of its tokens, if it has any.
     taken: Taken,
-    /// What trials took beyond what was planned, in seconds, and how many.
-    beyond: (f64, u32),
 }
 
 impl Memory {
@@ -66,45 +64,9 @@ impl Memory {
     pub(crate) fn clock(&self) -> Estimate {
         self.clock
     }
-    /// What a trial takes beyond what is planned, by those before: the first alone says little.
-    pub(crate) fn beyond_s(&self) -> f64 {
-        let (seconds, trials) = self.device.beyond;
-        seconds / f64::from(trials + 1)
-    }
     /// The same without what is known of the device.
     pub(crate) fn before_another_device(self) -> Self {
         Memory { device: OfDevice::default(), free_at: None, ..self }
-    }
-}
-
-/// What is left of the run, by the tester's time.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Estimate {
-    /// What the test under way will take in all, and has taken.
-    pub test: Foretold,
-    pub spent: Duration,
-    /// What was planned for the trials that it has made, in seconds.
-    pub made_s: f64,
-    /// What passed between its trials beside their waits: a tester has to make and take down each.
-    pub between: Duration,
-    /// What the tests after it will take.
-    pub later: Foretold,
-    /// What the whole run has taken.
-    pub elapsed: Duration,
-}
-
-impl Estimate {
-    /// What the test under way has taken.
-    pub(crate) fn took(&self) -> Duration {
-        self.spent + self.between
-    }
-
-    /// What is left where trials take so much longer than planned, and so much at least of the test under way.
-    fn remaining(&self, beyond_s: f64, at_least: Duration) -> Duration {
-        let took = self.took();
-        let test = self.test.in_all(beyond_s).saturating_sub(took);
-        let goes_on = Duration::from_secs_f64(GOES_ON * took.as_secs_f64());
-        test.max(goes_on).max(at_least) + self.later.in_all(beyond_s)
     }
 }
 
@@ -201,10 +163,7 @@ impl<'a> Bench<'a> {
     }
     /// A test of this share begins; others of so long in all come after it.
     pub(crate) fn begin_share(&mut self, share: Foretold, later: Foretold) {
-        let clock = &mut self.memory.clock;
-        (clock.test, clock.later) = (share, later);
-        (clock.spent, clock.between) = (Duration::ZERO, Duration::ZERO);
-        clock.made_s = 0.0;
+        self.memory.clock.begin_test(share, later);
         self.memory.evidence = Evidence::default();
         self.memory.besides = Besides::default();
         self.memory.clocks.begin_test();
@@ -265,8 +224,7 @@ impl<'a> Bench<'a> {
 
     /// Lets time pass with nothing sent.
     pub(crate) fn pause(&mut self, span: Duration) -> Result<(), RunError> {
-        self.memory.clock.spent += span;
-        self.memory.clock.elapsed += span;
+        self.memory.clock.pass(span);
         self.memory.free_at = self.memory.free_at.map(|at| at + span);
         Ok(self.tester.pause(span)?)
     }
@@ -285,7 +243,7 @@ impl<'a> Bench<'a> {
             frame_size: traffic.frame_size(),
             direction: traffic.direction(),
             modifier: traffic.modifier(),
-            remaining: self.memory.clock.remaining(self.memory.beyond_s(), Duration::ZERO),
+            remaining: self.memory.clock.remaining(Duration::ZERO),
         }))
     }
 
@@ -360,7 +318,7 @@ impl<'a> Bench<'a> {
         }
         let number = self.memory.trials + 1;
         let mut trial = (asked.build)(Key::new(self.run_key, number))?;
-        let (planned, before) = (planned(&trial), self.memory.clock.took());
+        let (planned, before) = (planned_of(&trial), self.memory.clock.took());
         self.memory.device.residence.prepare(&mut trial);
         self.emit(Event::TrialStarted(self.started(asked, &trial, (number, attempt))))?;
         let (mut result, course) = self.looked_at(&trial)?;
@@ -387,10 +345,9 @@ impl<'a> Bench<'a> {
         }
         self.memory.invalid_trials += u64::from(verdict == Verdict::Invalid);
         let warnings = self.memory.clocks.new_warnings(&result.clocks);
-        let span = span_of(&trial, &result);
-        self.memory.clock.spent += span;
-        self.memory.clock.elapsed += span;
-        self.learn_of_waits(planned, self.memory.clock.took().saturating_sub(before));
+        let clock = &mut self.memory.clock;
+        clock.pass(span_of(&trial, &result));
+        clock.learn(asked.test, planned, clock.took().saturating_sub(before));
         let record = TrialRecord {
             number,
             identity: trial.identity(),
@@ -417,14 +374,6 @@ impl<'a> Bench<'a> {
         }
         let Event::TrialFinished(record) = event else { unreachable!("built above") };
         Ok((record.result, verdict))
-    }
-
-    /// Takes down what a trial took beside what was planned.
-    fn learn_of_waits(&mut self, planned: Duration, took: Duration) {
-        let (clock, beyond) = (&mut self.memory.clock, &mut self.memory.device.beyond);
-        let planned_s = planned.as_secs_f64();
-        clock.made_s += planned_s;
-        *beyond = (beyond.0 + took.as_secs_f64() - planned_s, beyond.1 + 1);
     }
 
     /// Takes down what passed between the trial before and this one.
@@ -468,13 +417,10 @@ impl<'a> Bench<'a> {
             intended_frames: trial.loads.iter().map(|load| load.schedule.frames()).sum(),
             duration: trial.duration(),
             bounds: asked.bounds.clone(),
-            remaining: self.memory.clock.remaining(self.memory.beyond_s(), planned(trial)),
+            remaining: self.memory.clock.remaining(planned_of(trial)),
         }
     }
 }
-
-/// A test that takes longer than foretold goes on for so large a part of what it has taken.
-const GOES_ON: f64 = 0.25;
 
 /// No tester takes longer from one trial to the next.
 const LONGEST_BETWEEN: Duration = Duration::from_secs(60);
@@ -554,7 +500,7 @@ fn span_of(trial: &Trial, result: &TrialResult) -> Duration {
 }
 
 /// The same as asked for, whatever the device then needs.
-fn planned(trial: &Trial) -> Duration {
+fn planned_of(trial: &Trial) -> Duration {
     prelude_of(trial) + trial.duration() + trial.waits.drain + trial.waits.settle
 }
 

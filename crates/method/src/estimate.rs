@@ -1,5 +1,5 @@
-//! How long a test will take, by virtual time: trials and waits, for progress bars. Searches are
-//! reckoned at their usual number of trials.
+//! How long tests will take, by the tester's time, for progress bars: trials and waits, as planned and then as trials
+//! turn out. Searches are reckoned at their usual number of trials.
 
 use crate::harvard::y1989;
 use crate::reach::BURSTS_OFFERED;
@@ -13,18 +13,19 @@ use units::{Duration, FrameRate};
 pub(crate) struct Foretold {
     /// Trials with the waits asked for, in seconds.
     pub planned_s: f64,
-    /// So many: each lasts longer by what the device, or the tester, needs beyond those waits.
+    /// How many of them the device, or the tester, can make longer than planned.
     pub trials: f64,
-    /// What is known to the end, as the same was made before.
+    /// Tests that are made once more: what they took before, in seconds.
     pub known_s: f64,
 }
 
 impl Foretold {
-    /// By an estimate, which has the waits once for each trial.
+    /// By an estimate, which has the waits asked for once for each trial.
     pub(crate) fn by(config: &SuiteConfig, estimate: impl Fn(&SuiteConfig) -> Duration) -> Self {
         let mut longer = config.clone();
         longer.trial.settle_s += 1.0;
         let planned_s = estimate(config).as_secs_f64();
+        // Each trial takes a second more. Trials with waits of their own do not, and no device makes those longer.
         let trials = estimate(&longer).as_secs_f64() - planned_s;
         Foretold { planned_s, trials, known_s: 0.0 }
     }
@@ -33,16 +34,20 @@ impl Foretold {
         Foretold { known_s: took.as_secs_f64(), ..Foretold::default() }
     }
 
-    /// Where each trial takes so much longer than planned, or less.
+    /// Where each trial takes so much longer than planned, or less: what one test saves of its waits others may not have.
     pub(crate) fn in_all(&self, beyond_s: f64) -> Duration {
-        seconds((self.planned_s + self.trials * beyond_s).max(0.0) + self.known_s)
+        let to_make_s = self.planned_s + self.trials * beyond_s;
+        seconds(to_make_s.max(LEAST * self.planned_s) + self.known_s)
     }
 
-    pub(crate) fn scaled(&self, by: f64) -> Self {
-        let Foretold { planned_s, trials, known_s } = *self;
-        Foretold { planned_s: planned_s * by, trials: trials * by, known_s: known_s * by }
+    /// With so large a part of its trials.
+    pub(crate) fn scaled(self, by: f64) -> Self {
+        Foretold { planned_s: self.planned_s * by, trials: self.trials * by, ..self }
     }
 }
+
+/// No test is foretold to take less than this part of what is planned.
+const LEAST: f64 = 0.5;
 
 impl Sum for Foretold {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
@@ -53,6 +58,70 @@ impl Sum for Foretold {
         })
     }
 }
+
+/// How long a run has taken and will take.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Estimate {
+    /// What the test under way will take in all.
+    test: Foretold,
+    /// What the tests after it will take.
+    later: Foretold,
+    /// What the test under way has taken.
+    pub spent: Duration,
+    /// What passed between its trials beside their waits: a tester has to make and take down each.
+    pub between: Duration,
+    /// What was planned for the trials that it has made, in seconds.
+    pub made_s: f64,
+    /// What the whole run has taken.
+    pub elapsed: Duration,
+    /// What trials of the device took beyond what was planned, in seconds, and how many there were.
+    beyond: (f64, u32),
+}
+
+impl Estimate {
+    /// A test of this share begins; others of so long in all come after it.
+    pub(crate) fn begin_test(&mut self, share: Foretold, later: Foretold) {
+        let Estimate { elapsed, beyond, .. } = *self;
+        *self = Estimate { test: share, later, elapsed, beyond, ..Estimate::default() };
+    }
+
+    pub(crate) fn pass(&mut self, span: Duration) {
+        self.spent += span;
+        self.elapsed += span;
+    }
+
+    /// Takes down what a trial took and was planned to take. Ports joined back to back show nothing of the device.
+    pub(crate) fn learn(&mut self, test: TestKind, planned: Duration, took: Duration) {
+        let planned_s = planned.as_secs_f64();
+        self.made_s += planned_s;
+        if test != TestKind::SelfTest {
+            let (beyond_s, trials) = self.beyond;
+            self.beyond = (beyond_s + took.as_secs_f64() - planned_s, trials + 1);
+        }
+    }
+
+    /// What the test under way has taken.
+    pub(crate) fn took(&self) -> Duration {
+        self.spent + self.between
+    }
+
+    /// What a trial takes beyond what is planned, by those before: the first alone says little.
+    pub(crate) fn beyond_s(&self) -> f64 {
+        let (seconds, trials) = self.beyond;
+        seconds / f64::from(trials + 1)
+    }
+
+    /// What is left, so much at least of it in the test under way.
+    pub(crate) fn remaining(&self, at_least: Duration) -> Duration {
+        let (took, beyond_s) = (self.took(), self.beyond_s());
+        let test = self.test.in_all(beyond_s).saturating_sub(took);
+        let goes_on = seconds(GOES_ON * took.as_secs_f64());
+        test.max(goes_on).max(at_least) + self.later.in_all(beyond_s)
+    }
+}
+
+/// Nobody knows when a search ends: until it has, so large a part of what it has taken is held to be left.
+const GOES_ON: f64 = 0.25;
 
 /// Of the tester's own test, for one frame size.
 pub(crate) fn self_test(config: &SuiteConfig) -> Duration {

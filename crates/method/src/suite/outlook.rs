@@ -24,10 +24,10 @@ struct Share {
     foretold: Foretold,
 }
 
-/// Of tests that have ended.
+/// Of all sizes of a test that have ended.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sums {
-    times: f64,
+    sizes: f64,
     foretold_s: f64,
     took_s: f64,
     /// What was planned for the trials that were made.
@@ -89,7 +89,7 @@ impl Outlook {
         }
         if share.foretold.planned_s > 0.0 {
             let sums = self.ended.entry(share.test).or_default();
-            sums.times += 1.0;
+            sums.sizes += 1.0;
             sums.foretold_s += share.foretold.planned_s;
             sums.took_s += took.as_secs_f64();
             sums.made_s += made_s;
@@ -100,18 +100,17 @@ impl Outlook {
     /// trials than foretold, the device carries what it is offered, and others need fewer, too; why a test needs more is
     /// its own affair.
     fn corrected(&self, share: &Share) -> Foretold {
-        let foretold = share.foretold;
         let Some(sums) = self.ended.get(&share.test) else {
-            let known_s = foretold.known_s;
-            return Foretold { known_s, ..foretold.scaled(self.made()) };
+            return share.foretold.scaled(self.made());
         };
-        let share = FORETOLD / (sums.times + FORETOLD);
-        let took_s = foretold.planned_s * sums.took_s / sums.foretold_s;
-        let known_s = foretold.known_s + took_s * (1.0 - share);
-        Foretold { known_s, ..foretold.scaled(share) }
+        let part = FORETOLD / (sums.sizes + FORETOLD);
+        let as_before_s = share.foretold.planned_s * sums.took_s / sums.foretold_s;
+        let mut corrected = share.foretold.scaled(part);
+        corrected.known_s += as_before_s * (1.0 - part);
+        corrected
     }
 
-    /// What was planned for the trials made over what was foretold; of tests that could not be made neither.
+    /// What was planned for the trials made over what was foretold, but for tests that could not be made.
     fn made(&self) -> f64 {
         let made = self.ended.values().filter(|sums| sums.made_s > 0.0);
         let (made_s, foretold_s) =
@@ -166,7 +165,7 @@ mod tests {
         outlook.begin(TestKind::Throughput, place(0));
         outlook.end(S(20), 10.0);
         assert_eq!(outlook.left().in_all(2.0), S(20));
-        assert_eq!(SEARCH.in_all(-3.0), Duration::ZERO);
+        assert_eq!(SEARCH.in_all(-3.0), S(5), "half of what is planned");
     }
 
     /// A search of 10 s of 40 foretold needed trials of 4: the rest is held to need (4 + 12) / (10 + 12) of what was

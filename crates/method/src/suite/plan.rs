@@ -38,8 +38,8 @@ impl Run<'_> {
                 if let TestKind::Harvard1989(own) = test {
                     let is_made = y1989::is_made(config, &suite.topology, own);
                     let reach = Foretold::by(config, y1989::foretold_of_reach);
-                    let parts = [(share, is_made), (reach, is_first)];
-                    share = parts.into_iter().filter(|part| part.1).map(|part| part.0).sum();
+                    let parts = [is_made.then_some(share), is_first.then_some(reach)];
+                    share = parts.into_iter().flatten().sum();
                 }
                 (0..how.parts(config)).for_each(|_| self.outlook.expect(test, share));
             }

@@ -1,8 +1,9 @@
 //! The end of a run: its results are held against each other, and tests that contradict each other are made once more.
 
 use super::{Item, Own, Run, Suite};
-use crate::bench::{Bench, Estimate};
+use crate::bench::Bench;
 use crate::consistency::{Consistency, Place, Repeat, Told, settle};
+use crate::estimate::Estimate;
 use crate::event::{Event, TestRepeated};
 use crate::{Outcome, RunError, TestKind};
 

@@ -142,7 +142,7 @@ impl<'s, 't> SizeLane<'s, 't> {
     }
 
     fn remaining(&self) -> Duration {
-        self.run.outlook.left().in_all(self.memory.beyond_s())
+        self.run.outlook.left().in_all(self.memory.clock().beyond_s())
     }
 
     fn test(
