@@ -14,12 +14,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often a child is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// Lines of standard error that are kept.
 const LOG_LINES: usize = 200;
+/// After its end the last words of a child may take so long.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// A child that was asked to stop has so long, when the server ends.
 const STOP_WITHIN: Duration = Duration::from_secs(30);
 /// Options that say where the record goes, which is said here.
@@ -259,8 +262,8 @@ impl Job {
         }
     }
 
-    /// Waits for its end, from a thread of its own.
-    fn watch(&self) {
+    /// Waits for its end and for its last words, which `reader` takes in; from a thread of its own.
+    fn watch(&self, reader: &JoinHandle<()>) {
         let status = loop {
             match lock(&self.child).try_wait() {
                 Ok(None) => {}
@@ -272,6 +275,11 @@ impl Job {
             }
             std::thread::sleep(LOOK);
         };
+        // What it has started may hold on to its standard error.
+        let give_up = Instant::now() + LAST_WORDS;
+        while !reader.is_finished() && Instant::now() < give_up {
+            std::thread::sleep(LOOK);
+        }
         if status.is_none_or(|status| status.code().is_none()) {
             self.clean();
         }
@@ -417,13 +425,13 @@ impl Jobs {
         });
         *latest = Some(job.clone());
         let (reader, watcher) = (job.clone(), job.clone());
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let lines = stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).split(b'\n'));
             lines
                 .map_while(Result::ok)
                 .for_each(|line| reader.say(String::from_utf8_lossy(&line).into_owned()));
         });
-        std::thread::spawn(move || watcher.watch());
+        std::thread::spawn(move || watcher.watch(&reader));
         Ok(job)
     }
 
@@ -561,15 +569,16 @@ mod tests {
 
     #[test]
     fn a_child_that_comes_to_nothing_says_why_and_leaves_nothing() {
-        let (_runs, _jobs, folder, job) =
-            child("echo 'error: no such thing' >&2; echo 'help: write another' >&2; exit 2");
+        let (_runs, _jobs, folder, job) = child(
+            "(sleep 0.3; echo 'error: no such thing'; echo 'help: write another') >&2 & exit 2",
+        );
         let job = job.unwrap();
         wait(&job);
-        let give_up = Instant::now() + Duration::from_secs(5);
-        while !format!("{:?}", job.failure()).contains("write another") {
-            assert!(Instant::now() < give_up, "{:?}", job.failure());
-        }
-        assert!(format!("{:?}", job.failure()).contains("no such thing"));
+        let failure = format!("{:?}", job.failure());
+        assert!(
+            failure.contains("no such thing") && failure.contains("write another"),
+            "{failure}"
+        );
         assert_eq!(folder.list(), vec![]);
     }
 
