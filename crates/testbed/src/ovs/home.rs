@@ -4,7 +4,8 @@ use crate::error::{Result, TestbedError};
 use crate::ovs::{DATABASE, PACKAGE};
 use crate::program::{Program, ProgramName, find_program};
 use kernel::Namespace;
-use std::path::PathBuf;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -17,6 +18,11 @@ const QUIET: [&str; 3] = ["-vconsole:err", "-vsyslog:off", "-vfile:off"];
 const SOCKET: &str = "db.sock";
 /// A program of it starts and opens its socket within this time.
 pub(crate) const STARTS_WITHIN: Duration = Duration::from_secs(30);
+
+/// Whether somebody listens: a server makes its socket a moment before it does.
+fn is_open(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
+}
 
 /// A folder of one Open vSwitch, which somebody else makes and removes.
 #[derive(Debug)]
@@ -63,19 +69,19 @@ impl Home {
         let remote = format!("--remote=punix:{}", self.file(SOCKET));
         let mut server =
             self.start(namespace, DATABASE, wrappers, &[&database, &remote], "db.ctl")?;
-        self.wait_for(SOCKET, &mut server)?;
+        self.wait_for_database(&mut server)?;
         self.configure(&["--no-wait", "init"])?;
         Ok(server)
     }
 
     #[allow(clippy::disallowed_methods, reason = "a program starts in real time")]
-    fn wait_for(&self, file: &str, program: &mut Program) -> Result<()> {
+    fn wait_for_database(&self, server: &mut Program) -> Result<()> {
         const STEP: Duration = Duration::from_millis(5);
         for _ in 0..STARTS_WITHIN.as_millis() / STEP.as_millis() {
-            if self.0.join(file).exists() {
+            if is_open(&self.0.join(SOCKET)) {
                 return Ok(());
             }
-            program.check()?;
+            server.check()?;
             std::thread::sleep(STEP);
         }
         let message = "it opens no socket".into();
@@ -100,5 +106,23 @@ impl Home {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn a_socket_at_which_nobody_listens_is_not_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join(SOCKET);
+        assert!(!is_open(&socket));
+        drop(UnixListener::bind(&socket).unwrap());
+        assert!(socket.exists() && !is_open(&socket));
+        std::fs::remove_file(&socket).unwrap();
+        let _listener = UnixListener::bind(&socket).unwrap();
+        assert!(is_open(&socket));
     }
 }
