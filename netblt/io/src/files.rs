@@ -11,13 +11,13 @@ use crate::memory::{BytesSink, MemorySink};
 use crate::plain;
 use crate::ranges::Ranges;
 use crate::sink::{self, Partial, Writers, check_name, check_place, left_over};
-use crate::source::{FileSource, MemorySource, OneVersion, version};
+use crate::source::{FileSource, MemorySource, OneVersion};
 use crate::station::{Host, Opener};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use netblt::{Connection, Mode};
 use nix::fcntl::OFlag;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
@@ -41,9 +41,9 @@ pub type Wish = (Mode, Offer, Opener);
 
 /// Sends the file at `path` under `name`.
 pub fn send(path: &Path, name: &str) -> io::Result<Wish> {
-    let (file, metadata) = open_regular(path)?;
-    let size = metadata.len();
-    let offer = Offer::Put { name: name.to_owned(), size, version: version(&metadata) };
+    let file = open_regular(path)?;
+    let size = file.size_bytes();
+    let offer = Offer::Put { name: name.to_owned(), size, version: file.version().to_owned() };
     let opener: Opener = Box::new(move |connection| {
         let Answer::Put { have } = answer(connection)? else { return Err("no such answer".into()) };
         let missing = agreement::ranges(&have)?.missing(size);
@@ -95,10 +95,9 @@ pub fn forget(directory: &Path, local_name: &str) -> io::Result<()> {
 /// Sends the file at `path` in the plain layout, to an end that knows RFC 998 alone. `name` is the
 /// client string.
 pub fn send_plain(path: &Path, name: &str) -> io::Result<Wish> {
-    let (file, metadata) = open_regular(path)?;
-    let bytes = metadata.len();
-    let opener: Opener =
-        Box::new(move |connection| plain::send(file, bytes, buffer_bytes(connection)?));
+    let file = open_regular(path)?;
+    let bytes = file.size_bytes();
+    let opener: Opener = Box::new(move |connection| plain::send(file, buffer_bytes(connection)?));
     Ok((Mode::Write, Offer::Plain { name: name.to_owned(), bytes }, opener))
 }
 
@@ -118,24 +117,16 @@ pub fn receive_plain(
     Ok((Mode::Read, Offer::Plain { name: name.to_owned(), bytes: 0 }, opener))
 }
 
-fn open_regular(path: &Path) -> io::Result<(OneVersion, Metadata)> {
+fn open_regular(path: &Path) -> io::Result<OneVersion> {
     // Opening a FIFO would wait for somebody to write to it.
-    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    Ok((OneVersion::new(file, &metadata), metadata))
+    OneVersion::of(File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?)
 }
 
 /// The directory, in which there is no such file unless it may be replaced.
 fn directory_for(directory: &Path, local_name: &str, overwrite: bool) -> io::Result<Dir> {
     let dir = Dir::open_ambient_dir(directory, ambient_authority())?;
-    check_place(&dir, local_name)?;
-    match overwrite || dir.symlink_metadata(local_name).is_err() {
-        true => Ok(dir),
-        false => Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already")),
-    }
+    check_place(&dir, local_name, overwrite)?;
+    Ok(dir)
 }
 
 /// Receives the file `name` into `directory` under `local_name`.
@@ -263,16 +254,10 @@ impl Served {
         }
         check_name(name)?;
         if mode == Mode::Read {
-            let (file, metadata) = self.open_file(name)?;
-            let size = metadata.len();
-            return Ok(Box::new(move |connection| {
-                plain::send(file, size, buffer_bytes(connection)?)
-            }));
+            let file = self.open_file(name)?;
+            return Ok(Box::new(move |connection| plain::send(file, buffer_bytes(connection)?)));
         }
-        if !self.overwrite && self.dir.symlink_metadata(name).is_ok() {
-            return Err("the file exists already".to_owned());
-        }
-        check_place(&self.dir, name).map_err(refused)?;
+        check_place(&self.dir, name, self.overwrite).map_err(refused)?;
         let (dir, name) = (self.dir.try_clone().map_err(refused)?, name.to_owned());
         let overwrite = self.overwrite;
         Ok(Box::new(move |connection| {
@@ -280,22 +265,18 @@ impl Served {
         }))
     }
 
-    fn open_file(&self, name: &str) -> Result<(OneVersion, Metadata), String> {
+    fn open_file(&self, name: &str) -> Result<OneVersion, String> {
         let mut options = OpenOptions::new();
         // Opening a FIFO would wait for somebody to write to it.
         cap_std::fs::OpenOptionsExt::custom_flags(options.read(true), OFlag::O_NONBLOCK.bits());
-        let file = self.dir.open_with(name, &options).map_err(refused)?.into_std();
-        let metadata = file.metadata().map_err(refused)?;
-        if !metadata.is_file() {
-            return Err("not a regular file".to_owned());
-        }
-        Ok((OneVersion::new(file, &metadata), metadata))
+        let file = self.dir.open_with(name, &options).map_err(refused)?;
+        OneVersion::of(file.into_std()).map_err(refused)
     }
 
     fn get(&self, name: &str, have: &str, known: &str) -> Result<(Answer, Opener), String> {
         check_name(name)?;
-        let (file, metadata) = self.open_file(name)?;
-        let (size, version) = (metadata.len(), version(&metadata));
+        let file = self.open_file(name)?;
+        let (size, version) = (file.size_bytes(), file.version().to_owned());
         let same = version == known;
         let have = if same { agreement::ranges(have)? } else { Ranges::default() };
         let answer = Answer::Get { size, version, have: have.to_string() };

@@ -22,9 +22,9 @@ const GENERATED_BYTES: u64 = 1_000_000;
 /// Attempts at a temporary name that nobody has.
 const MAX_NAMES: u32 = 1000;
 
-/// Sends `file` of `size_bytes` as it is.
-pub fn send(file: OneVersion, size_bytes: u64, buffer_bytes: u32) -> Result<Job, String> {
-    let layout = Layout::memory(size_bytes, buffer_bytes)?.plain();
+/// Sends `file` as it is.
+pub fn send(file: OneVersion, buffer_bytes: u32) -> Result<Job, String> {
+    let layout = Layout::memory(file.size_bytes(), buffer_bytes)?.plain();
     Ok(Job::sending(Bytes { file, layout }, layout))
 }
 

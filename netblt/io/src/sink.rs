@@ -172,8 +172,17 @@ pub fn check_name(name: &str) -> Result<(), String> {
 /// Bytes of a name in a directory (Linux: `NAME_MAX`).
 const MAX_NAME_BYTES: usize = 255;
 
+/// Whether a name is free, or may be replaced.
+fn check_free(dir: &Dir, name: &str, overwrite: bool) -> io::Result<()> {
+    match overwrite || dir.symlink_metadata(name).is_err() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already")),
+    }
+}
+
 /// Whether a file of this name can be written: an error comes before bytes do, which nobody could keep.
-pub fn check_place(dir: &Dir, name: &str) -> io::Result<()> {
+pub fn check_place(dir: &Dir, name: &str, overwrite: bool) -> io::Result<()> {
+    check_free(dir, name, overwrite)?;
     let (parent, last) = name.rsplit_once('/').unwrap_or((".", name));
     let longest = new_journal_name(last).len();
     if longest > MAX_NAME_BYTES {
@@ -255,18 +264,10 @@ impl Partial {
             writers,
             open: None,
         };
-        partial.check_free()?;
-        check_place(&partial.dir, &partial.name)?;
+        check_place(&partial.dir, &partial.name, overwrite)?;
         partial.writers.may_enter(&partial.name, version)?;
         partial.here = partial.left();
         Ok(partial)
-    }
-
-    fn check_free(&self) -> io::Result<()> {
-        if !self.overwrite && self.dir.symlink_metadata(&self.name).is_ok() {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists already"));
-        }
-        Ok(())
     }
 
     /// What is left of this version.
@@ -295,7 +296,7 @@ impl Partial {
     /// Takes part and journal in hand, once. What `have` says must still be there.
     fn begin(&mut self, have: &Ranges) -> io::Result<&mut Files> {
         if self.open.is_none() {
-            self.check_free()?;
+            check_free(&self.dir, &self.name, self.overwrite)?;
             let writing = self.writers.enter(&self.name, &self.header.version)?;
             let part = self.open_part()?;
             lock(&writing).locked = Some(part.try_clone()?);

@@ -41,13 +41,28 @@ pub trait ReadAt: Send {
 /// A file as it was when it was opened: who reads it after it has changed gets an error, and no bytes of two versions.
 pub struct OneVersion {
     file: File,
+    size_bytes: u64,
     version: String,
 }
 
 impl OneVersion {
-    /// Of a file with these metadata.
-    pub fn new(file: File, metadata: &Metadata) -> OneVersion {
-        OneVersion { file, version: version(metadata) }
+    /// Of a regular file; an error of any other.
+    pub fn of(file: File) -> io::Result<OneVersion> {
+        let metadata = file.metadata()?;
+        match metadata.is_file() {
+            true => {
+                Ok(OneVersion { file, size_bytes: metadata.len(), version: version(&metadata) })
+            }
+            false => Err(io::Error::other("not a regular file")),
+        }
+    }
+    /// Its size.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+    /// What tells it from others, as far as size and time of modification do.
+    pub fn version(&self) -> &str {
+        &self.version
     }
 }
 
@@ -75,7 +90,7 @@ impl ReadAt for Arc<[u8]> {
 pub const CHANGED: &str = "the file changed while it was read";
 
 /// Changes when a file does, as far as its size and time of modification tell.
-pub fn version(metadata: &Metadata) -> String {
+fn version(metadata: &Metadata) -> String {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     format!("{}@{}", metadata.len(), modified.map_or(0, |since| since.as_nanos()))
 }

@@ -66,23 +66,32 @@ fn names(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
+/// The second begins, and gets some of its bytes, amid the first; each has the name when it has ended.
+fn each_is_whole(
+    folder: &Path,
+    [mut first, mut second]: [Arriving; 2],
+    [one, two]: [(u64, Attributes, &[u8]); 2],
+) {
+    const SOME: usize = 7;
+    for (copy, (size, attributes, bytes)) in [(&mut first, one), (&mut second, two)] {
+        copy.announced(size, attributes);
+        copy.bytes(&bytes[..SOME], 0);
+    }
+    for (mut copy, (_, _, bytes)) in [(first, one), (second, two)] {
+        copy.bytes(bytes, SOME);
+        assert_eq!(copy.ended(bytes).copied_entries, 1);
+        assert_eq!(fs::read(folder.join("file")).unwrap(), bytes);
+    }
+    assert_eq!(names(folder), ["file"]);
+}
+
 /// The second knows of the first's hidden file and needs another: it leaves it alone.
 #[test]
 fn another_version_does_not_take_what_the_first_one_has() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (b"the old version".as_slice(), b"the new version".as_slice());
-    let mut first = Arriving::into(folder.path());
-    first.announced(15, of_second(1));
-    first.bytes(&old[..7], 0);
-    let mut second = Arriving::into(folder.path());
-    second.announced(15, of_second(2));
-    second.bytes(new, 0);
-    first.bytes(old, 7);
-    assert_eq!(first.ended(old).copied_entries, 1);
-    assert_eq!(fs::read(folder.path().join("file")).unwrap(), old);
-    assert_eq!(second.ended(new).copied_entries, 1);
-    assert_eq!(fs::read(folder.path().join("file")).unwrap(), new);
-    assert_eq!(names(folder.path()), ["file"]);
+    let copies = [Arriving::into(folder.path()), Arriving::into(folder.path())];
+    each_is_whole(folder.path(), copies, [(15, of_second(1), old), (15, of_second(2), new)]);
 }
 
 /// Nothing tells inputs apart: each has a file of its own, and is whole.
@@ -90,19 +99,8 @@ fn another_version_does_not_take_what_the_first_one_has() {
 fn two_inputs_do_not_meet() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (b"one input".as_slice(), b"another one, longer".as_slice());
-    let mut first = Arriving::named(folder.path());
-    first.announced(UNKNOWN_SIZE, INPUT);
-    first.bytes(&one[..4], 0);
-    let mut second = Arriving::named(folder.path());
-    second.announced(UNKNOWN_SIZE, INPUT);
-    second.bytes(&two[..12], 0);
-    first.bytes(one, 4);
-    assert_eq!(first.ended(one).copied_entries, 1);
-    assert_eq!(fs::read(folder.path().join("file")).unwrap(), one);
-    second.bytes(two, 12);
-    assert_eq!(second.ended(two).copied_entries, 1);
-    assert_eq!(fs::read(folder.path().join("file")).unwrap(), two);
-    assert_eq!(names(folder.path()), ["file"]);
+    let copies = [Arriving::named(folder.path()), Arriving::named(folder.path())];
+    each_is_whole(folder.path(), copies, [(UNKNOWN_SIZE, INPUT, one), (UNKNOWN_SIZE, INPUT, two)]);
 }
 
 #[test]

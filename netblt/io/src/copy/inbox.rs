@@ -274,20 +274,19 @@ impl Inbox {
             Err(Errno::EEXIST) => false,
             Err(errno) => return Err(errno.into()),
         };
-        let found = look(&at, own)?;
-        if found.as_ref().is_none_or(|found| kind(found) != SFlag::S_IFDIR) {
-            return Err(io::Error::other("something else than a directory has this name"));
-        }
+        let found = look(&at, own)?.filter(|found| kind(found) == SFlag::S_IFDIR);
+        let no_directory = || io::Error::other("something else than a directory has this name");
+        let found = found.ok_or_else(no_directory)?;
         if new {
             self.changed.insert(parent.to_vec());
             // Nothing can be left in it.
             self.left.insert(name.bytes().to_vec(), Vec::new());
-        } else if found.is_some_and(|found| found.st_mode & 0o700 != 0o700) {
+        } else if found.st_mode & 0o700 != 0o700 {
             let directory = File::from(open_at(&at, own, OFlag::O_DIRECTORY, Mode::empty())?);
             let mode = u32::from(attributes.mode) | 0o700;
             directory.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
         }
-        if !new && !may_have_attributes(&at, own)? {
+        if !new && !may_have_attributes(&at, own, &found)? {
             return Err(io::Error::other(
                 "it is another user's: its time and mode stay, what is in it is copied",
             ));
@@ -613,8 +612,7 @@ impl Inbox {
 }
 
 /// Whether we may give a directory its time and mode: we own it, or are root.
-fn may_have_attributes(at: &OwnedFd, own: &[u8]) -> io::Result<bool> {
-    let Some(found) = look(at, own)? else { return Err(io::ErrorKind::NotFound.into()) };
+fn may_have_attributes(at: &OwnedFd, own: &[u8], found: &FileStat) -> io::Result<bool> {
     // The time that it has: nothing changes.
     let modified = TimeSpec::new(found.st_mtime, found.st_mtime_nsec);
     let follow = UtimensatFlags::NoFollowSymlink;

@@ -5,7 +5,8 @@
 //!
 //! What arrives of a file is written under a hidden name beside its place; a later copy of the same version
 //! goes on where it ends. When all of it is there, its digest is compared with the sender's, it is
-//! synced, and only then it gets its name.
+//! synced, and only then it gets its name. What comes of standard input has no name at all until then, where the file
+//! system can.
 
 mod answers;
 pub mod beneath;
