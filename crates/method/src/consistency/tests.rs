@@ -203,6 +203,11 @@ fn settled(first: &[Outcome], again: &[Outcome]) -> (Consistency, Vec<Repeat>) {
     (consistency.expect("nothing fails"), repeated)
 }
 
+/// Which results were repeated, in the order in which they were.
+fn items(repeated: &[Repeat]) -> Vec<usize> {
+    repeated.iter().map(|repeat| repeat.place.item).collect()
+}
+
 fn stated(consistency: &Consistency, first: &[Outcome]) -> Vec<Outcome> {
     let mut results = first.to_vec();
     consistency.revise(&mut results);
@@ -317,8 +322,7 @@ fn what_only_usually_holds_is_confirmed_by_a_repetition() {
     let (consistency, repeated) = settled(&first, &first);
     assert_eq!(consistency.contradictions[0].ending, Ending::Confirmed);
     assert_eq!(consistency.revised, []);
-    let places: Vec<_> = repeated.iter().map(|repeat| repeat.place.item).collect();
-    assert_eq!(places, [0, 1], "only the two sizes concerned");
+    assert_eq!(items(&repeated), [0, 1], "only the two sizes concerned");
     assert!(consistency.contradictions[0].in_words().contains("Usually larger frames"));
 }
 
@@ -346,8 +350,7 @@ fn a_repetition_does_not_confirm_itself() {
     let first = [at(64, 8_000.0), at(128, 8_000.0), at(256, 20_000.0)];
     let again = [at(64, 8_000.0), at(128, 10_000.0), at(256, 8_000.0)];
     let (consistency, repeated) = settled(&first, &again);
-    let places: Vec<_> = repeated.iter().map(|repeat| repeat.place.item).collect();
-    assert_eq!(places, [1, 2, 0]);
+    assert_eq!(items(&repeated), [1, 2, 0]);
     assert!(repeated[2].because.contains("is 10,000 frames/s"), "{}", repeated[2].because);
     let found = consistency.contradictions.iter().find(|found| found.more.frame_size == "64");
     assert_eq!(found.expect("the repetition contradicts it").ending, Ending::Widened);
@@ -364,8 +367,7 @@ fn sizes_in_a_row_hide_no_contradiction() {
         between(1024, 998_933.0, 1_130_594.0),
     ];
     let (consistency, repeated) = settled(&first, &first);
-    let places: Vec<_> = repeated.iter().map(|repeat| repeat.place.item).collect();
-    assert_eq!(places, [0, 2]);
+    assert_eq!(items(&repeated), [0, 2]);
     let [found] = &consistency.contradictions[..] else { panic!("{consistency:#?}") };
     assert_eq!((&*found.more.frame_size, &*found.less.frame_size), ("256", "1024"));
 }
@@ -378,8 +380,7 @@ fn a_repetition_that_contradicts_another_result_has_that_repeated_too() {
     let first = [at(64, 5_000.0), at(128, 5_000.0), at(256, 20_000.0)];
     let again = [at(64, 20_000.0), at(128, 20_000.0), at(256, 20_000.0)];
     let (consistency, repeated) = settled(&first, &again);
-    let places: Vec<_> = repeated.iter().map(|repeat| repeat.place.item).collect();
-    assert_eq!(places, [1, 2, 0]);
+    assert_eq!(items(&repeated), [1, 2, 0]);
     let results = stated(&consistency, &first);
     let rates = results.iter().map(|result| result.figures[0].claim());
     assert_eq!(rates.collect::<Vec<_>>(), [Some((20_000.0, 20_000.0)); 3]);
