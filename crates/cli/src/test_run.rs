@@ -291,13 +291,13 @@ impl<'a> TestRun<'a> {
     }
 
     /// Whether the run can be saved: before anything is built and measured.
-    pub fn check_folder(&self) -> Outcome<()> {
-        if self.arguments.resume.is_some() {
+    pub fn check_folder(plan: &RunPlan, arguments: &Run) -> Outcome<()> {
+        if arguments.resume.is_some() {
             return Ok(());
         }
-        let folder = self.plan.options.out.as_deref().unwrap_or(Path::new(RUNS));
-        let mut there = folder.ancestors().filter(|path| path.symlink_metadata().is_ok());
-        let there = there.next().unwrap_or(Path::new("."));
+        let folder = plan.options.out.as_deref().unwrap_or(Path::new(RUNS));
+        let there = folder.ancestors().find(|path| path.symlink_metadata().is_ok());
+        let there = there.unwrap_or(Path::new("."));
         let found = match there.is_dir() {
             true => access(there, AccessFlags::W_OK | AccessFlags::X_OK),
             false => Err(Errno::ENOTDIR),

@@ -30,8 +30,7 @@ pub fn run(arguments: &Run) -> Outcome {
         return TestRun::new(&plan, &subject, arguments, &stop).tell_again(folder, ended);
     }
     captures::check(&plan.options, &subject)?;
-    let stop = Arc::default();
-    TestRun::new(&plan, &subject, arguments, &stop).check_folder()?;
+    TestRun::check_folder(&plan, arguments)?;
     // Before any thread: a process with threads may not enter a user namespace.
     subject.acquire_rights()?;
     let stop = interrupt::watch()?;
