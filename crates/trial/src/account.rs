@@ -144,6 +144,34 @@ impl StreamAccount {
         self.unique + self.duplicates + self.late + self.corrupted
     }
 
+    /// Adds what another receive queue of the port counted. What depends on order (reordering, silence, gaps, variation)
+    /// is what each queue saw on its own.
+    pub fn add_queue(&mut self, other: StreamAccount) {
+        self.unique += other.unique;
+        self.unique_bytes += other.unique_bytes;
+        self.duplicates += other.duplicates;
+        self.late += other.late;
+        self.corrupted += other.corrupted;
+        self.wrong_length += other.wrong_length;
+        self.reordered += other.reordered;
+        let extent = &mut self.reorder_extent_max_frames;
+        *extent = other.reorder_extent_max_frames.max(*extent);
+        self.first_at = [self.first_at, other.first_at].into_iter().flatten().min();
+        self.last_at = self.last_at.max(other.last_at);
+        let longest = |silence: &Silence| silence.duration();
+        let silences = [other.longest_silence, self.longest_silence];
+        self.longest_silence = silences.into_iter().flatten().max_by_key(longest);
+        self.latency.merge(&other.latency);
+        self.variation.merge(&other.variation);
+        self.arrival_gaps.merge(&other.arrival_gaps);
+        self.per_second.resize(self.per_second.len().max(other.per_second.len()), 0);
+        self.per_second.iter_mut().zip(other.per_second).for_each(|(to, from)| *to += from);
+        if !other.tagged.is_empty() {
+            self.tagged.extend(other.tagged);
+            self.tagged.sort_by_key(|(index, _)| *index);
+        }
+    }
+
     /// Takes arrivals with numbers from `sent` on, which were not sent, for corrupted ones: known only
     /// at the end. What was told of them in histograms stays. Frame `n` had length `n mod len` of
     /// `lengths_bytes` without FCS.
@@ -152,11 +180,7 @@ impl StreamAccount {
             let from = from.max(sent);
             self.unique = self.unique.saturating_sub(to - from);
             self.corrupted += to - from;
-            let length = |sequence: u64| match lengths_bytes {
-                [] => 0,
-                lengths => u64::from(lengths[(sequence % lengths.len() as u64) as usize]) + 4,
-            };
-            let bytes: u64 = (from..to).map(length).sum();
+            let bytes: u64 = (from..to).map(|sequence| frame_bytes(lengths_bytes, sequence)).sum();
             self.unique_bytes = self.unique_bytes.saturating_sub(bytes);
         }
     }
@@ -165,6 +189,14 @@ impl StreamAccount {
     pub fn peak_rate_fps(&self, seconds: usize) -> Option<f64> {
         let sums = self.per_second.windows(seconds.max(1)).map(|window| window.iter().sum::<u64>());
         sums.max().map(|frames| frames as f64 / seconds.max(1) as f64)
+    }
+}
+
+/// Length with FCS of frame `sequence` of a stream whose frames have these without, in turn; 0 where none are known.
+pub(crate) fn frame_bytes(lengths_bytes: &[u32], sequence: u64) -> u64 {
+    match lengths_bytes {
+        [] => 0,
+        lengths => u64::from(lengths[(sequence % lengths.len() as u64) as usize]) + 4,
     }
 }
 

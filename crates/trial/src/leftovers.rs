@@ -19,6 +19,11 @@ impl Leftovers {
         self.frames[ago - 1] += 1;
         self.last_at = self.last_at.max(Some(now));
     }
+    /// Those that came by another receive queue of the port, too.
+    pub fn merge(&mut self, other: &Leftovers) {
+        self.frames.iter_mut().zip(other.frames).for_each(|(all, more)| *all += more);
+        self.last_at = self.last_at.max(other.last_at);
+    }
     /// All of them.
     pub fn total(&self) -> u64 {
         self.frames.iter().sum()

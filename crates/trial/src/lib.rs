@@ -56,6 +56,7 @@ mod leftovers;
 mod plan;
 pub mod pressure;
 mod query_responder;
+mod queue_account;
 mod receiver;
 mod result;
 mod sample;
@@ -92,6 +93,7 @@ pub use pressure::{
     LinkChanges, Owner, PortBalance, Pressure, ProcessorUse, ThreadPressure, held_up_in,
 };
 pub use query_responder::{QueryCounts, QueryResponder};
+pub use queue_account::QueueAccount;
 pub use receiver::{Arrival, Receiver};
 pub use result::{
     Arrived, ByLength, Deferred, Paused, PortCounters, PortReceived, PortSent, StreamReceived,

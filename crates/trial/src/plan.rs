@@ -157,6 +157,11 @@ impl ExpectedStream {
     pub fn is_stray(&self) -> bool {
         !self.here && !self.unchecked
     }
+
+    /// Length of one of its frames, FCS included.
+    pub(crate) fn frame_bytes(&self, sequence: u64) -> u64 {
+        crate::account::frame_bytes(&self.lengths_bytes, sequence)
+    }
 }
 
 /// Everything a port needs to receive and account.

@@ -1,8 +1,9 @@
 //! The pure receiver: accounts for every frame that arrives on one port.
 
+use crate::queue_account::{QueueAccount, QueueStream};
 use crate::{
-    ExpectedStream, FlowCounts, Leftovers, Missing, PortReceived, ReceivePlan, ReceivedSoFar,
-    SeenSet, Silence, StreamAccount, StreamId, StreamReceived,
+    ExpectedStream, Leftovers, PortReceived, ReceivePlan, ReceivedSoFar, SeenSet, Silence,
+    StreamAccount, StreamId,
 };
 use std::collections::VecDeque;
 use units::{Duration, Instant};
@@ -282,18 +283,17 @@ impl<'a> Receiver<'a> {
 
     /// Closes the account. `sent_of` gives how many frames of a stream were sent in the trial.
     pub fn into_received(self, sent_of: impl Fn(StreamId) -> u64) -> PortReceived {
-        let accounts = self.plan.streams.iter().zip(self.streams);
-        let received = accounts.filter_map(|(expected, tracked)| {
-            let tracked = match tracked {
-                Some(tracked) => *tracked,
-                None if expected.is_stray() => return None,
-                None => Tracked::new(expected, self.tick),
-            };
-            Some(tracked.into_received(self.plan.port, sent_of(expected.id)))
-        });
-        PortReceived {
-            port: self.plan.port,
-            streams: received.collect(),
+        let (plan, tick) = (self.plan, self.tick);
+        self.into_queue_account().close(plan, tick, sent_of)
+    }
+
+    /// Ends counting, for what other receive queues of the port counted to be [added](QueueAccount::add_queue).
+    pub fn into_queue_account(self) -> QueueAccount {
+        let of_stream = |tracked: Box<Tracked<'_>>| {
+            Box::new(QueueStream { account: tracked.account, seen: tracked.seen })
+        };
+        QueueAccount {
+            streams: self.streams.into_iter().map(|tracked| tracked.map(of_stream)).collect(),
             foreign: self.foreign,
             foreign_bytes: self.foreign_bytes,
             corrupted: self.corrupted,
@@ -465,32 +465,12 @@ impl<'a> Tracked<'a> {
             latency: self.account.latency.clone(),
         }
     }
-
-    fn into_received(mut self, port: crate::PortId, sent: u64) -> StreamReceived {
-        self.account.disown(&self.seen, sent, &self.expected.lengths_bytes);
-        let missing = match self.expected.here {
-            true => self.seen.missing_below(sent),
-            false => Missing::default(),
-        };
-        StreamReceived {
-            port,
-            stream: self.expected.id,
-            expected: self.expected.here,
-            unchecked: self.expected.unchecked,
-            missing,
-            flows: match self.expected.is_stray() {
-                true => FlowCounts::default(),
-                false => FlowCounts::of(&self.seen, self.expected.flows, sent),
-            },
-            account: self.account,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ByQueues;
+    use crate::{ByQueues, StreamReceived};
     use crate::{Fingerprint, PortId, Role, Tagging};
     use wire::signature::Key;
 
@@ -641,6 +621,34 @@ mod tests {
         let [one] = &so_far[..] else { panic!("{so_far:?}") };
         assert_eq!((one.unique, one.duplicates, one.next_expected), (3, 1, 4));
         assert_eq!(one.latency.max(), Some(Duration::from_ns(25)));
+    }
+
+    /// Frames 0 to 9 arrive at two receive queues, even ones at one; 4 at both of them, 8 at none, 5 twice at its own,
+    /// and 12, which was not sent.
+    #[test]
+    fn what_receive_queues_counted_adds_up() {
+        let plan = plan();
+        let queue = |sequences: &[u64], from_ns: u64| {
+            let mut receiver = Receiver::new(&plan, Instant::ZERO, TICK);
+            for (at, sequence) in sequences.iter().enumerate() {
+                let now = Instant::from_ns(from_ns + 10 * at as u64);
+                receiver.absorb(now, &frame(1, *sequence, from_ns));
+            }
+            receiver.absorb(Instant::from_ns(from_ns), &[0; 60]);
+            receiver.into_queue_account()
+        };
+        let mut port = queue(&[0, 2, 4, 6], 100);
+        port.add_queue(queue(&[1, 3, 5, 5, 7, 4, 9, 12], 50), &plan);
+        let received = port.close(&plan, TICK, |_| 10);
+        let [one] = &received.streams[..] else { panic!("{received:?}") };
+        let account = &one.account;
+        assert_eq!((account.unique, account.duplicates, account.corrupted), (9, 2, 1));
+        assert_eq!(account.unique_bytes, 9 * 64);
+        assert_eq!((one.missing.count, one.missing.first, one.missing.last), (1, Some(8), Some(8)));
+        let at = |ns| Some(Instant::from_ns(ns));
+        assert_eq!((account.first_at, account.last_at), (at(50), at(130)));
+        assert_eq!(account.reordered, 1, "4 behind 7, at the queue that saw both");
+        assert_eq!((received.foreign, received.arrivals()), (2, 14));
     }
 
     #[test]

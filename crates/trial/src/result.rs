@@ -495,6 +495,18 @@ impl TrialResult {
 }
 
 impl PortReceived {
+    /// Nothing arrived.
+    pub fn nothing(port: PortId) -> Self {
+        PortReceived {
+            port,
+            streams: vec![],
+            foreign: 0,
+            foreign_bytes: 0,
+            corrupted: 0,
+            forged: 0,
+            leftovers: Leftovers::default(),
+        }
+    }
     /// Flood count of the port (RFC 2285 section 3.8.3): frames of ours that belong elsewhere.
     pub fn flood_count(&self) -> u64 {
         let elsewhere = self.streams.iter().filter(|stream| !stream.expected && !stream.unchecked);

@@ -5,6 +5,8 @@
 
 use crate::{Histogram, PortId, StreamId, TransmitReport};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use units::Duration;
 
 /// Whoever looks at a trial while it runs.
@@ -90,6 +92,28 @@ pub struct ReceivedSoFar {
     pub latency: Histogram,
 }
 
+impl ReceivedSoFar {
+    /// Of each port and stream once, from what its receive queues say, in the order of ports.
+    pub fn of_ports(of_queues: impl IntoIterator<Item = ReceivedSoFar>) -> Vec<ReceivedSoFar> {
+        let mut all: BTreeMap<(PortId, StreamId), ReceivedSoFar> = BTreeMap::new();
+        for queue in of_queues {
+            match all.entry((queue.port, queue.stream)) {
+                Entry::Vacant(place) => drop(place.insert(queue)),
+                Entry::Occupied(mut port) => port.get_mut().add_queue(&queue),
+            }
+        }
+        all.into_values().collect()
+    }
+
+    fn add_queue(&mut self, other: &ReceivedSoFar) {
+        self.unique += other.unique;
+        self.duplicates += other.duplicates;
+        self.reordered += other.reordered;
+        self.next_expected = self.next_expected.max(other.next_expected);
+        self.latency.merge(&other.latency);
+    }
+}
+
 impl SentSoFar {
     /// What a transmitter says.
     pub fn of(report: &TransmitReport) -> Self {
@@ -148,6 +172,13 @@ mod tests {
         let second = sample(200, (90, 90));
         assert_eq!(second.missing(Some(&first)), 10, "sent before the first sample");
         assert_eq!(sample(200, (198, 199)).missing(Some(&first)), 1);
+    }
+
+    #[test]
+    fn receive_queues_of_a_port_are_one() {
+        let queues = [(40, 79), (41, 82)].map(|counts| sample(100, counts).received.remove(0));
+        let [one] = &ReceivedSoFar::of_ports(queues)[..] else { panic!() };
+        assert_eq!((one.unique, one.next_expected), (81, 82));
     }
 
     #[test]

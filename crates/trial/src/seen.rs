@@ -88,6 +88,19 @@ impl SeenSet {
         set
     }
 
+    /// Adds the numbers of another set; gives the runs of those that both had: from one, up to before another.
+    pub fn add(&mut self, other: &SeenSet) -> Vec<(u64, u64)> {
+        let mut both = vec![];
+        self.chunks.resize(self.chunks.len().max(other.chunks.len()), Chunk::Untouched);
+        for ((index, chunk), other) in (0u64..).zip(&mut self.chunks).zip(&other.chunks) {
+            let before = chunk.filled();
+            let first = index * CHUNK_BITS;
+            both.extend(chunk.add(other).into_iter().map(|(from, to)| (first + from, first + to)));
+            self.count += u64::from(chunk.filled() - before);
+        }
+        both
+    }
+
     /// Whether the number was added.
     pub fn contains(&self, sequence: u64) -> bool {
         match self.chunks.get((sequence / CHUNK_BITS) as usize) {
@@ -149,6 +162,43 @@ impl SeenSet {
             sequence = end;
         }
         missing
+    }
+}
+
+impl Chunk {
+    /// How many of its numbers are in the set.
+    fn filled(&self) -> u32 {
+        match self {
+            Chunk::Untouched => 0,
+            Chunk::Part(_, filled) => *filled,
+            Chunk::Full => CHUNK_BITS as u32,
+        }
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        match self {
+            Chunk::Untouched => 0,
+            Chunk::Part(words, _) => words[at],
+            Chunk::Full => u64::MAX,
+        }
+    }
+
+    /// Adds another; gives the runs of numbers that both have, from the first of the chunk on.
+    fn add(&mut self, other: &Chunk) -> Vec<(u64, u64)> {
+        let mut both = vec![];
+        let mut joined = Box::new([0; WORDS]);
+        for (at, word) in joined.iter_mut().enumerate() {
+            let (one, two) = (self.word(at), other.word(at));
+            *word = one | two;
+            both.extend(runs_of(at as u64 * 64, one & two));
+        }
+        let filled = joined.iter().map(|word| word.count_ones()).sum::<u32>();
+        *self = match u64::from(filled) {
+            0 => Chunk::Untouched,
+            CHUNK_BITS => Chunk::Full,
+            _ => Chunk::Part(joined, filled),
+        };
+        both
     }
 }
 
@@ -218,6 +268,26 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn two_sets_add_up(
+            one in prop::collection::vec(0u64..70_000, 0..400),
+            two in prop::collection::vec(0u64..70_000, 0..400),
+            whole in 0u64..3,
+        ) {
+            let set = |numbers: Vec<u64>, whole: u64| -> (SeenSet, BTreeSet<u64>) {
+                let numbers: BTreeSet<u64> = numbers.into_iter().chain(0..whole * CHUNK_BITS).collect();
+                let mut seen = SeenSet::default();
+                numbers.iter().for_each(|number| { seen.insert(*number); });
+                (seen, numbers)
+            };
+            let ((mut seen, one), (other, two)) = (set(one, whole), set(two, 2 - whole));
+            let both: Vec<u64> = seen.add(&other).into_iter().flat_map(|(from, to)| from..to).collect();
+            prop_assert_eq!(both, one.intersection(&two).copied().collect::<Vec<_>>());
+            let told: Vec<u64> = seen.runs().flat_map(|(from, to)| from..to).collect();
+            prop_assert_eq!(seen.len(), told.len() as u64);
+            prop_assert_eq!(told, one.union(&two).copied().collect::<Vec<_>>());
+        }
+
         #[test]
         fn agrees_with_an_ordinary_set(numbers in prop::collection::vec(0u64..70_000, 0..400)) {
             let mut seen = SeenSet::default();

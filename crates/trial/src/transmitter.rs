@@ -18,8 +18,9 @@ pub struct Transmitter<'a> {
     start: Instant,
     tick: Duration,
     departures: Departures,
-    /// Frames sent by this port so far.
+    /// Frames of the port so far: sent here, and passed over since other queues send them.
     frame: u64,
+    share: Share,
     order_at: usize,
     streams: Vec<Cursor>,
     insertions: Vec<Pending>,
@@ -45,6 +46,17 @@ struct Pending {
     trigger: Trigger,
     next_frame: u64,
     next_time: Duration,
+}
+
+/// What one of a port's queues sends of its plan. All queues take the same walk, each past the frames of the others.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    queue: usize,
+    queues: usize,
+    /// The walk ends before this frame of the port.
+    end: u64,
+    /// The stream that takes the departure at hand, and whether it is inserted, once that is known.
+    chosen: Option<(usize, bool)>,
 }
 
 /// Where frames are written, one after the other.
@@ -76,6 +88,17 @@ pub struct Emitted {
 impl<'a> Transmitter<'a> {
     /// A transmitter whose first frame is due at `start`, on a clock of `tick`.
     pub fn new(plan: &'a TransmitPlan, start: Instant, tick: Duration) -> Self {
+        Self::of_queue(plan, start, tick, (0, 1))
+    }
+
+    /// The same of one queue of so many that send the plan: its frames are those of slots `queue` modulo `queues`.
+    /// `sent_of_stream` of its report is how far it has come on the walk, as [`TransmitReport::add_queue`] takes it.
+    pub fn of_queue(
+        plan: &'a TransmitPlan,
+        start: Instant,
+        tick: Duration,
+        (queue, queues): (usize, usize),
+    ) -> Self {
         let insertions = plan.insertions.iter().map(|&(stream, trigger)| {
             let (next_frame, next_time) = match trigger {
                 Trigger::Frames { first, .. } => (first, Duration::ZERO),
@@ -89,6 +112,7 @@ impl<'a> Transmitter<'a> {
             tick,
             departures: plan.schedule.departures(),
             frame: 0,
+            share: Share { queue, queues: queues.max(1), end: u64::MAX, chosen: None },
             order_at: 0,
             streams: vec![Cursor::default(); plan.set.streams().len()],
             insertions: insertions.collect(),
@@ -101,9 +125,53 @@ impl<'a> Transmitter<'a> {
     /// When the next frame is due; `None` when all were sent.
     #[inline]
     pub fn next_due(&mut self) -> Option<Instant> {
+        if self.share.queues > 1 {
+            self.choose();
+            self.share.chosen.filter(|_| self.frame < self.share.end)?;
+        }
         let held = self.report.held();
         let due = self.departures.peek().map(|from_start| self.start + from_start + held);
         due.map(|due| due.max(self.paused_until))
+    }
+
+    /// Walks past the frames of other queues to the next one of this queue.
+    fn choose(&mut self) {
+        let Share { queue, queues, end, .. } = self.share;
+        while self.share.chosen.is_none() && self.frame < end {
+            let Some(from_start) = self.departures.peek() else { return };
+            let (index, is_inserted) = self.next_stream(from_start);
+            let stream = &self.plan.set.streams()[index];
+            let slot_index = stream.first_slot + self.streams[index].slot;
+            if slot_index % queues == queue {
+                self.share.chosen = Some((index, is_inserted));
+                return;
+            }
+            self.streams[index].step(stream.period);
+            self.report.sent_of_stream[index].1 += 1;
+            self.pass(from_start, self.plan.set.slots()[slot_index].len_bytes, is_inserted);
+        }
+    }
+
+    /// Goes on to the departure after this one, of a frame of that length.
+    #[inline]
+    fn pass(&mut self, from_start: Duration, len_bytes: usize, is_inserted: bool) {
+        let bytes = on_medium(len_bytes);
+        let length = if is_inserted { Length::Inserted(bytes) } else { Length::Bytes(bytes) };
+        self.departures.advance(length);
+        self.frame += 1;
+        if let Some(spacing) = &mut self.report.by_length {
+            spacing.to_last = from_start;
+        }
+    }
+
+    /// How many frames of its port it has sent or passed over.
+    pub fn walked(&self) -> u64 {
+        self.frame
+    }
+
+    /// Has the walk end before this frame of the port: where another queue, which is further, has stopped.
+    pub fn go_on_to(&mut self, end: u64) {
+        self.share.end = end;
     }
 
     /// The device asks for silence until then, or for its end (a PAUSE frame of IEEE 802.3 annex
@@ -143,15 +211,20 @@ impl<'a> Transmitter<'a> {
     /// As [`emit`](Self::emit).
     #[inline]
     pub fn emit_over(&mut self, now: Instant, buffer: &mut [u8], kept: Option<usize>) -> Emitted {
+        if self.share.queues > 1 {
+            self.choose();
+        }
         let from_start = self.departures.peek().expect("no frame is left to emit");
-        let (index, is_inserted) = self.next_stream(from_start);
+        let (index, is_inserted) = match self.share.chosen.take() {
+            Some(chosen) => chosen,
+            None => self.next_stream(from_start),
+        };
         let stream = &self.plan.set.streams()[index];
         let cursor = &mut self.streams[index];
         let slot_index = stream.first_slot + cursor.slot;
         let slot = &self.plan.set.slots()[slot_index];
         let sequence = cursor.sequence;
-        cursor.sequence += 1;
-        cursor.slot = if cursor.slot + 1 == stream.period { 0 } else { cursor.slot + 1 };
+        cursor.step(stream.period);
 
         let frame = &mut buffer[..slot.len_bytes];
         if kept != Some(slot_index) {
@@ -162,13 +235,7 @@ impl<'a> Transmitter<'a> {
             let stamp = Stamp { stream: stream.id.0, sequence, transmit_ticks };
             signature::write(form, self.plan.key, stamp, frame);
         }
-        let bytes = on_medium(slot.len_bytes);
-        let length = if is_inserted { Length::Inserted(bytes) } else { Length::Bytes(bytes) };
-        self.departures.advance(length);
-        self.frame += 1;
-        if let Some(spacing) = &mut self.report.by_length {
-            spacing.to_last = from_start;
-        }
+        self.pass(from_start, slot.len_bytes, is_inserted);
         let due = self.start + from_start + self.report.held();
         let paused = self.paused_until.since(due);
         self.report.paused.time += paused;
@@ -207,7 +274,11 @@ impl<'a> Transmitter<'a> {
             Stamp { stream: id.0, sequence: 0, transmit_ticks: now.in_ticks(self.tick) };
         let (mut frames, mut bytes) = (0, 0);
         while frames < most {
-            let Some(due) = self.next_due().filter(|due| *due <= now) else { break };
+            let due = self.next_due();
+            if self.share.queues > 1 {
+                cursor = self.streams[index];
+            }
+            let Some(due) = due.filter(|due| *due <= now) else { break };
             let Some((buffer, kept)) = places.place() else { break };
             let (slot, slot_index) = (&slots[cursor.slot], stream.first_slot + cursor.slot);
             let frame = &mut buffer[..slot.len_bytes];
@@ -218,18 +289,21 @@ impl<'a> Transmitter<'a> {
                 stamp.sequence = cursor.sequence;
                 signature::write(form, plan.key, stamp, frame);
             }
-            cursor.sequence += 1;
-            cursor.slot = if cursor.slot + 1 == stream.period { 0 } else { cursor.slot + 1 };
+            cursor.step(stream.period);
+            if self.share.queues > 1 {
+                self.streams[index] = cursor;
+                self.share.chosen = None;
+            }
             self.hold(due);
             self.departures.advance(Length::Planned);
             self.report.note_lateness(now.since(due), plan.late_after, self.tick);
             places.written(slot_index, slot.len_bytes);
             bytes += slot.len_bytes as u64 + 4;
             frames += 1;
+            self.frame += 1;
         }
         if frames > 0 {
             self.streams[index] = cursor;
-            self.frame += frames as u64;
             self.report.count(index, (frames as u64, bytes), now);
         }
         frames
@@ -279,6 +353,15 @@ fn copy(from: &[u8], to: &mut [u8]) {
     {
         (Ok(from), Ok(to)) => *to = *from,
         _ => to.copy_from_slice(from),
+    }
+}
+
+impl Cursor {
+    /// On to the next frame of a stream whose slots begin anew after so many.
+    #[inline]
+    fn step(&mut self, period: usize) {
+        self.sequence += 1;
+        self.slot = if self.slot + 1 == period { 0 } else { self.slot + 1 };
     }
 }
 
@@ -388,6 +471,7 @@ impl TransmitReport {
 mod tests {
     use super::*;
     use crate::{FrameSet, PortId, Schedule, Stream, StreamFrame};
+    use std::collections::BTreeSet;
     use units::FrameRate;
     use wire::signature::{Form, Key};
 
@@ -655,6 +739,102 @@ mod tests {
         let (all, last) = (900 * 811 + 100 * 811, 1_538);
         let span = report.last_departure.unwrap().since(report.first_departure.unwrap());
         assert_eq!(span, Duration::from_ns((all - last) * 800));
+    }
+
+    /// Frames that a queue writes: stream, sequence, and what fills the slot.
+    fn written(
+        plan: &TransmitPlan,
+        share: (usize, usize),
+        by_runs: bool,
+    ) -> (BTreeSet<(u16, u64, u8)>, TransmitReport) {
+        struct Buffers(Vec<u8>, Vec<Vec<u8>>);
+        impl Places for Buffers {
+            fn place(&mut self) -> Option<(&mut [u8], Option<usize>)> {
+                Some((&mut self.0, None))
+            }
+            fn written(&mut self, _slot: usize, len_bytes: usize) {
+                self.1.push(self.0[..len_bytes].to_vec());
+            }
+        }
+        let mut transmitter = Transmitter::of_queue(plan, Instant::ZERO, TICK, share);
+        let mut buffers = Buffers(vec![0; 2_000], vec![]);
+        while let Some(due) = transmitter.next_due() {
+            if by_runs {
+                assert!(transmitter.emit_run(due + Duration::from_ms(2), 3, &mut buffers) > 0);
+            } else {
+                let len_bytes = transmitter.emit(due, &mut buffers.0).len_bytes;
+                buffers.written(0, len_bytes);
+            }
+        }
+        let identity = |frame: &Vec<u8>| {
+            let stamp = signature::read(Form::Full, plan.key, frame).expect("a signature");
+            (stamp.stream, stamp.sequence, frame[0])
+        };
+        let frames: BTreeSet<_> = buffers.1.iter().map(identity).collect();
+        assert_eq!(frames.len(), buffers.1.len(), "one was written twice");
+        (frames, transmitter.into_report())
+    }
+
+    /// Whatever is inserted and in whatever turns: each frame is of one queue, that of its slot.
+    #[test]
+    fn queues_write_together_what_one_writes() {
+        let full = Some(Form::Full);
+        let streams =
+            [stream(1, &[1, 2, 3, 4, 5], full), stream(2, &[6, 7], full), stream(3, &[8], full)];
+        let every = |every| Trigger::Frames { first: 1, every };
+        let at = Trigger::Interval { first: Duration::from_ms(1), every: Duration::from_us(2_500) };
+        let mixed = plan(&streams, &[0, 0, 1], &[(2, every(3)), (1, at)]);
+        let simple = plan(&streams[..1], &[0], &[]);
+        for (plan, by_runs) in [(&mixed, false), (&simple, false), (&simple, true)] {
+            let (all, by_one) = written(plan, (0, 1), by_runs);
+            for queues in 2..=4 {
+                let parts = (0..queues).map(|queue| written(plan, (queue, queues), by_runs));
+                let (frames, reports): (Vec<_>, Vec<_>) = parts.unzip();
+                for (queue, frames) in frames.iter().enumerate() {
+                    assert!(
+                        frames.iter().all(|(.., fill)| (usize::from(*fill) - 1) % queues == queue)
+                    );
+                }
+                assert_eq!(frames.iter().map(BTreeSet::len).sum::<usize>(), all.len());
+                assert_eq!(frames.into_iter().flatten().collect::<BTreeSet<_>>(), all);
+                let mut reports = reports.into_iter();
+                let mut report = reports.next().unwrap();
+                reports.for_each(|queue| report.add_queue(queue));
+                assert_eq!(
+                    (report.sent_frames, report.sent_bytes),
+                    (by_one.sent_frames, by_one.sent_bytes)
+                );
+                assert_eq!(report.sent_of_stream, by_one.sent_of_stream);
+                assert_eq!(report.lateness.count(), by_one.lateness.count());
+            }
+        }
+    }
+
+    /// One queue has stopped before frame 6, the other one before 3 and goes on to there: no number is left out.
+    #[test]
+    fn the_hindmost_queue_goes_on_as_far_as_the_foremost() {
+        let plan = plan(&[stream(1, &[1, 2], Some(Form::Full))], &[0], &[]);
+        let mut buffer = [0; 60];
+        let mut queue = |number: usize, frames: usize| {
+            let mut queue = Transmitter::of_queue(&plan, Instant::ZERO, TICK, (number, 2));
+            for _ in 0..frames {
+                let due = queue.next_due().unwrap();
+                queue.emit(due, &mut buffer);
+            }
+            queue
+        };
+        let (mut even, mut odd) = (queue(0, 3), queue(1, 1));
+        assert!(even.next_due().is_some() && odd.next_due().is_some());
+        assert_eq!((even.walked(), odd.walked()), (6, 3));
+        even.go_on_to(6);
+        odd.go_on_to(6);
+        assert_eq!(even.next_due(), None);
+        while let Some(due) = odd.next_due() {
+            odd.emit(due, &mut buffer);
+        }
+        let mut report = even.into_report();
+        report.add_queue(odd.into_report());
+        assert_eq!((report.sent_frames, &report.sent_of_stream[..]), (6, &[(StreamId(1), 6)][..]));
     }
 
     /// Of frames 0 to 9 one queue sends the even ones, and is at 8 when it ends; the other one is at 9.
