@@ -144,7 +144,8 @@ impl Loan {
         let plan = cores::plan(&kernel::thread::allowed_cores(), &ports, &ports, &[]);
         for (port, worker) in &self.workers {
             let sends = plan.transmit.get(port).and_then(|cores| cores.first().copied());
-            worker.place(sends, plan.receive.get(port).copied());
+            let receives = plan.receive.get(port).and_then(|cores| cores.first().copied());
+            worker.place(sends, receives);
         }
     }
 }

@@ -220,6 +220,11 @@ impl Ethtool {
         self.channels().map_or(1, |queues| (queues.receive + queues.combined).max(1))
     }
 
+    /// How many transmit queues are in use.
+    pub fn transmit_queues(&self) -> u32 {
+        self.channels().map_or(1, |queues| (queues.transmit + queues.combined).max(1))
+    }
+
     /// The driver's own counters by name; none where it has none.
     pub fn statistics(&self) -> Vec<(String, u64)> {
         let names = self.names(STATISTIC_NAMES).unwrap_or_default();

@@ -43,7 +43,7 @@ impl CaptureWish {
 }
 
 impl Captured {
-    /// What several queues of a port kept of what they sent, in the order in which it left. Each kept the first
+    /// What several queues of a port kept, in the order in which it left or arrived. Each kept the first
     /// `max_frames` of its own: so many of all are the first of the port.
     pub fn of_queues(queues: impl IntoIterator<Item = Captured>, max_frames: u64) -> Captured {
         let mut all = Captured::default();

@@ -9,8 +9,8 @@ use trial::PortId;
 pub struct CorePlan {
     /// Cores of each transmitting port's threads: one for each queue by which it sends.
     pub transmit: BTreeMap<PortId, Vec<usize>>,
-    /// Core of each port's receiving thread.
-    pub receive: BTreeMap<PortId, usize>,
+    /// Cores of each port's receiving threads: one for each queue from which it receives.
+    pub receive: BTreeMap<PortId, Vec<usize>>,
     /// What a reader should know, such as that tester and device share a core.
     pub notes: Vec<String>,
 }
@@ -24,7 +24,7 @@ const POLLING_DEVICE: u32 = 1_000;
 const RECEIVER: u32 = 1;
 
 /// Gives every thread the least loaded core: transmitters first, since pacing suffers most from
-/// company. A port that sends by several queues is named among `transmitting` once for each. `cores`
+/// company. A port with several queues is named among `transmitting` and `receiving` once for each. `cores`
 /// are those the tester may use, `device_cores` those the device's own threads are pinned to (none
 /// known: empty).
 pub fn plan(
@@ -62,7 +62,6 @@ pub(crate) fn plan_beside(
     };
     let transmit = place(transmitting, TRANSMITTER);
     let receive = place(receiving, RECEIVER);
-    let receive = receive.into_iter().map(|(port, cores)| (port, cores[0])).collect();
     let mut plan = CorePlan { transmit, receive, notes: vec![] };
     plan.notes = notes(&plan, device_cores);
     plan
@@ -76,6 +75,14 @@ pub(crate) fn transmitter_name(port: PortId, queue: usize) -> String {
     }
 }
 
+/// What the thread that receives from a port's queue is called, from 0.
+pub(crate) fn receiver_name(port: PortId, queue: usize) -> String {
+    match queue {
+        0 => format!("{port} receive"),
+        _ => format!("{port} receive from queue {queue}"),
+    }
+}
+
 fn notes(plan: &CorePlan, device_cores: &[usize]) -> Vec<String> {
     let mut threads: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (port, cores) in &plan.transmit {
@@ -83,8 +90,10 @@ fn notes(plan: &CorePlan, device_cores: &[usize]) -> Vec<String> {
             threads.entry(*core).or_default().push(transmitter_name(*port, queue));
         }
     }
-    for (port, core) in &plan.receive {
-        threads.entry(*core).or_default().push(format!("{port} receive"));
+    for (port, cores) in &plan.receive {
+        for (queue, core) in cores.iter().enumerate() {
+            threads.entry(*core).or_default().push(receiver_name(*port, queue));
+        }
     }
     let mut notes = vec![];
     let mut layout = String::from("threads:");
@@ -114,14 +123,14 @@ mod tests {
     fn one_way_on_two_cores_sending_and_receiving_are_apart() {
         let plan = plan(&[0, 1], &[A], &[A, B], &[]);
         assert_eq!(plan.transmit[&A], [0]);
-        assert_eq!((plan.receive[&A], plan.receive[&B]), (1, 1));
+        assert_eq!((&plan.receive[&A][..], &plan.receive[&B][..]), (&[1][..], &[1][..]));
         assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
     }
 
     #[test]
     fn a_core_shared_with_the_device_is_said() {
         let plan = plan(&[0, 1], &[A], &[B], &[1]);
-        assert_eq!((&plan.transmit[&A][..], plan.receive[&B]), (&[0][..], 1));
+        assert_eq!((&plan.transmit[&A][..], &plan.receive[&B][..]), (&[0][..], &[1][..]));
         assert!(plan.notes.contains(&"tester and device share core 1".to_string()));
     }
 
@@ -129,17 +138,17 @@ mod tests {
     fn nobody_shares_with_a_device_that_polls() {
         let plan = plan_beside(&[0, 1], &[A], &[B, A], (&[1], true));
         assert_eq!(plan.transmit[&A], [0]);
-        assert_eq!((plan.receive[&A], plan.receive[&B]), (0, 0));
+        assert_eq!((&plan.receive[&A][..], &plan.receive[&B][..]), (&[0][..], &[0][..]));
         let plan = plan_beside(&[1], &[A], &[B], (&[1], true));
         assert_eq!(plan.transmit[&A], [1], "there is no other");
-        assert_eq!(plan.receive[&B], 1);
+        assert_eq!(plan.receive[&B], [1]);
     }
 
     #[test]
     fn with_cores_to_spare_nobody_shares() {
         let plan = plan(&[0, 1, 2, 3, 4, 5], &[A, B], &[A, B], &[2, 3]);
         let transmitters = plan.transmit.values().flatten();
-        let mut used: Vec<_> = transmitters.chain(plan.receive.values()).collect();
+        let mut used: Vec<_> = transmitters.chain(plan.receive.values().flatten()).collect();
         used.sort();
         used.dedup();
         assert_eq!(used.len(), 4);
@@ -148,8 +157,10 @@ mod tests {
 
     #[test]
     fn each_queue_of_a_port_has_a_core() {
-        let plan = plan(&[0, 1, 2], &[A, A], &[A, B], &[]);
-        assert_eq!((&plan.transmit[&A][..], plan.receive[&A]), (&[0, 1][..], 2));
+        let plan = plan(&[0, 1, 2], &[A, A], &[B, A, B], &[]);
+        assert_eq!((&plan.transmit[&A][..], &plan.receive[&A][..]), (&[0, 1][..], &[2][..]));
+        assert_eq!(plan.receive[&B], [2, 2]);
+        assert!(plan.notes[0].contains("port 1 receive from queue 1"), "{:?}", plan.notes);
         assert!(plan.notes[0].contains("core 1: port 0 transmit by queue 1"), "{:?}", plan.notes);
     }
 

@@ -78,10 +78,12 @@ mod pressure;
 mod probe;
 mod pump;
 mod pumped;
+mod queues;
 mod recorder;
 mod sampling;
 pub mod scheduling;
 mod shield;
+mod signals;
 mod sys;
 mod tally;
 mod turns;
@@ -104,10 +106,11 @@ pub use lock::PortLock;
 pub use loose::{FrameListener, FrameSender};
 pub use open::{OpenPort, PortRequest, open_port, open_port_of, open_port_with_room, open_ports};
 pub use port::{
-    ArrivalsSoFar, Halves, PerhapsFull, Port, ReceiveHalf, ReceiveTurns, Transmission,
-    TransmitHalf, TransmitTurns, TrialSignals,
+    CatchUp, Halves, PerhapsFull, Port, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf,
+    TransmitTurns,
 };
 pub use pressure::DeviceThread;
+pub use signals::{ArrivalsSoFar, ReceiveQueue, TrialSignals};
 pub use watch::settle_thread;
 
 /// The kinds of port that a user can name: those of interfaces, fastest first, then those of other devices.

@@ -143,7 +143,7 @@ impl LiveTester {
         let mut notes = settle_process();
         notes.extend(ports.iter().flat_map(|port| port.notes.clone()));
         let cores = thread::allowed_cores();
-        let all: Vec<PortId> = ports.iter().map(|port| port.describe().id).collect();
+        let all: Vec<PortId> = ports.iter_mut().flat_map(receivers_of).collect();
         let queues = |port: &mut OpenPort| vec![port.describe().id; port.halves_for(None).queues()];
         let transmitting: Vec<PortId> = ports.iter_mut().flat_map(queues).collect();
         let polled = ports.iter_mut().any(|port| port.halves_for(None).receive.joins_sender());
@@ -168,7 +168,8 @@ impl LiveTester {
         let transmitting: Vec<PortId> =
             trial.loads.iter().flat_map(|load| self.queues_of(load.port, trial)).collect();
         // Ports where nothing is expected come last: their receivers have little to do.
-        let all = || self.description.ports.iter().map(|port| port.id);
+        let all: Vec<PortId> = self.ports.iter_mut().flat_map(receivers_of).collect();
+        let all = || all.iter().copied();
         let expected = |port: &PortId| trial.streams.iter().any(|s| s.expect.includes(*port));
         let receiving: Vec<PortId> =
             all().filter(expected).chain(all().filter(|port| !expected(port))).collect();
@@ -324,6 +325,11 @@ fn wait_unless(until: Instant, stop: &AtomicBool) -> Result<(), TesterError> {
         }
         clock::sleep(left.min(Duration::from_ms(10)));
     }
+}
+
+/// The port, once for each queue from which it receives.
+pub(crate) fn receivers_of(port: &mut OpenPort) -> Vec<PortId> {
+    vec![port.describe().id; port.halves_for(None).receivers()]
 }
 
 fn tester_name(ports: &[OpenPort]) -> String {

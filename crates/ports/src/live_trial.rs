@@ -2,9 +2,9 @@
 //! together. The order of events is that of [`crate::Port`].
 
 use crate::control::ControlCounts;
-use crate::cores::{CorePlan, transmitter_name};
+use crate::cores::{CorePlan, receiver_name, transmitter_name};
 use crate::groups::{Groups, exchange, join_senders, receive, transmit};
-use crate::live::{DeviceCounts, DeviceLink, LiveOptions, PlaceCount};
+use crate::live::{DeviceCounts, DeviceLink, LiveOptions, PlaceCount, receivers_of};
 use crate::open::{OpenPort, PartsOfPort};
 use crate::pressure::{self, DeviceThread, Looks, OwnThreads};
 use crate::sampling::Sampling;
@@ -71,13 +71,15 @@ impl<'a> LiveTrial<'a> {
                 request.filter(|request| wanted(request)).map(CaptureWish::of)
             };
             let halves = port.halves_for(transmit_plans.get(&id));
-            let (queues, receive) = halves.used(transmit_plans.get(&id));
+            let (queues, receivers) = halves.used(transmit_plans.get(&id));
             for (queue, plan) in queues {
                 queue.capture(wish(|request| request.sent))?;
                 queue.prepare(plan)?;
             }
-            receive.capture(wish(|request| request.received))?;
-            receive.prepare(&receive_plan)?;
+            for receiver in receivers {
+                receiver.capture(wish(|request| request.received))?;
+                receiver.prepare(&receive_plan)?;
+            }
             receive_plans.insert(id, receive_plan);
         }
         Ok(LiveTrial {
@@ -93,7 +95,8 @@ impl<'a> LiveTrial<'a> {
 
     /// Runs the trial to the end of its drain time.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<TrialResult, TesterError> {
-        let ids: Vec<PortId> = self.ports.iter().map(|port| port.describe().id).collect();
+        let ids: Vec<PortId> = self.ports.iter_mut().flat_map(receivers_of).collect();
+        let receiving = ids.len();
         let before = self.states()?;
         let control_before = self.control_counts();
         let said = self.said_of_groups();
@@ -133,10 +136,13 @@ impl<'a> LiveTrial<'a> {
                     shares,
                     own_threads: &own_threads,
                 };
-                let (queues, receive) = halves.used(transmit_plans.get(&id));
-                let (core, shares) = (cores.receive.get(&id).copied(), receive.takes_turns());
-                let receiver = place(format!("{id} receive"), core, real_time.receive, shares);
-                receivers.add(receiver, (&receive_plans[&id], receive));
+                let (queues, receiving) = halves.used(transmit_plans.get(&id));
+                let on = cores.receive.get(&id).map_or(&[][..], Vec::as_slice);
+                for (queue, half) in receiving.into_iter().enumerate() {
+                    let (core, shares) = (on.get(queue).copied(), half.takes_turns());
+                    let receiver = place(receiver_name(id, queue), core, real_time.receive, shares);
+                    receivers.add(receiver, (&receive_plans[&id], half));
+                }
                 let cores = cores.transmit.get(&id).map_or(&[][..], Vec::as_slice);
                 for (queue, (half, plan)) in queues.into_iter().enumerate() {
                     let (core, shares) = (cores.get(queue).copied(), half.takes_turns());
@@ -147,8 +153,7 @@ impl<'a> LiveTrial<'a> {
                 links.push(link);
             }
             let signals = &signals;
-            let answers =
-                links.len() + transmitters.0.iter().map(|(_, of)| of.len()).sum::<usize>();
+            let answers = receiving + transmitters.0.iter().map(|(_, of)| of.len()).sum::<usize>();
             let mut sampling = Sampling::new(observer, signals, answers);
             sampling.hides_latency = hides_latency;
             let both = join_senders(&mut transmitters, &mut receivers);
@@ -520,11 +525,12 @@ fn write_captures(
     for request in &trial.captures {
         let Some(port) = ports.get_mut(usize::from(request.port.0)) else { continue };
         let description = port.describe().clone();
-        let (queues, receive) =
+        let (queues, receivers) =
             port.halves_for(plans.get(&request.port)).used(plans.get(&request.port));
         let of_queues = queues.into_iter().map(|(queue, _)| queue.captured());
         let sent = Captured::of_queues(of_queues, request.max_frames);
-        let received = receive.captured();
+        let of_queues = receivers.into_iter().map(|receiver| receiver.captured());
+        let received = Captured::of_queues(of_queues, request.max_frames);
         let (frames, missed) =
             (sent.frames.len() + received.frames.len(), sent.missed + received.missed);
         notes.push(match capture_file::write(&request.path, &description, &sent, &received) {

@@ -157,7 +157,7 @@ fn check_queues(kind: &dyn PortKind, port: &str, queues: u16) -> Result<(), Test
         return Ok(());
     }
     let remedy = match kind.queues_max() {
-        1 => "leave --queues out, or use --port-type xdp, whose ports can".into(),
+        1 => "leave --queues out, or use --port-type xdp or af_xdp, whose ports can".into(),
         most => format!("{most} are the most"),
     };
     Err(TesterError::Unsupported {
@@ -422,7 +422,7 @@ impl OpenPort {
         let is_bad = plan.is_some_and(|plan| plan.set.streams().iter().any(|s| s.bad_fcs));
         let halves = self.port.halves();
         let halves = match &mut self.own_fcs {
-            Some(own) if is_bad => Halves::of(own, halves.receive),
+            Some(own) if is_bad => Halves { transmit: own, more_queues: vec![], ..halves },
             _ => halves,
         };
         PartsOfPort { halves, namespace: &self.namespace, link: &*self.link }

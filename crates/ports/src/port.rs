@@ -18,14 +18,12 @@
 //! receive thread on each core, or one for both where receivers [join the sender](ReceiveHalf::joins_sender).
 
 use crate::pump::NAP;
-use crate::{CaptureWish, Captured};
+use crate::{CaptureWish, Captured, TrialSignals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use trial::{
-    PortClock, PortDescription, PortId, PortReceived, ReceivePlan, ReceivedSoFar, SentSoFar,
-    StreamId, TesterError, TransmitPlan, TransmitReport,
+    PortClock, PortDescription, PortReceived, ReceivePlan, SentSoFar, StreamId, TesterError,
+    TransmitPlan, TransmitReport,
 };
 use units::{Duration, Instant};
 
@@ -64,14 +62,17 @@ pub struct Halves<'a> {
     /// The other queues that send, each in a thread of its own. All are given the whole plan and send the frames
     /// of their own flows ([`TransmitPlan::queues_of`]); they are prepared after the first.
     pub more_queues: Vec<&'a mut dyn TransmitHalf>,
-    /// Receives.
+    /// Receives; where a port has several queues, from the first of them.
     pub receive: &'a mut dyn ReceiveHalf,
+    /// The other queues from which it receives, each in a thread of its own and with an account of its own. The last
+    /// of them to end gives what all have received.
+    pub more_receivers: Vec<&'a mut dyn ReceiveHalf>,
 }
 
 impl<'a> Halves<'a> {
     /// Of a port with one queue.
     pub fn of(transmit: &'a mut dyn TransmitHalf, receive: &'a mut dyn ReceiveHalf) -> Self {
-        Halves { transmit, more_queues: vec![], receive }
+        Halves { transmit, more_queues: vec![], receive, more_receivers: vec![] }
     }
 
     /// How many queues send.
@@ -79,15 +80,20 @@ impl<'a> Halves<'a> {
         1 + self.more_queues.len()
     }
 
-    /// The queues that a plan makes use of, none without one; and the half that receives.
+    /// From how many it receives.
+    pub fn receivers(&self) -> usize {
+        1 + self.more_receivers.len()
+    }
+
+    /// The queues that a plan makes use of, none without one; and all that receive.
     pub fn used<'p>(
         self,
         plan: Option<&'p TransmitPlan>,
-    ) -> (Vec<QueueWithPlan<'a, 'p>>, &'a mut dyn ReceiveHalf) {
-        let Some(plan) = plan else { return (vec![], self.receive) };
-        let used = plan.queues_of(self.queues());
+    ) -> (Vec<QueueWithPlan<'a, 'p>>, Vec<&'a mut dyn ReceiveHalf>) {
+        let used = plan.map_or(0, |plan| plan.queues_of(self.queues()));
         let queues = [self.transmit].into_iter().chain(self.more_queues).take(used);
-        (queues.map(|queue| (queue, plan)).collect(), self.receive)
+        let queues = queues.zip(plan.into_iter().cycle()).collect();
+        (queues, [self.receive].into_iter().chain(self.more_receivers).collect())
     }
 }
 
@@ -145,10 +151,30 @@ pub trait TransmitTurns {
     fn turn(&mut self, now: Instant) -> Result<(), TesterError>;
     /// Frames handed over that the system has not done with yet; it is told to go on with them.
     fn pending(&mut self) -> Result<usize, TesterError>;
+    /// Which of its port's queues it is, from 0.
+    fn queue(&self) -> usize {
+        0
+    }
+    /// Sending has ended, or was ended: what is left to do so that the queues of a port end at the same frame of it.
+    /// Asked over and over until nothing is.
+    fn catch_up(&mut self) -> CatchUp {
+        CatchUp::Done
+    }
     /// What was handed over so far.
     fn sent_so_far(&self) -> SentSoFar;
     /// Ends it, with whatever was sent.
     fn finish(self: Box<Self>) -> Result<Transmission, TesterError>;
+}
+
+/// Whether a queue that has ended is where the foremost queue of its port is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CatchUp {
+    /// It is.
+    Done,
+    /// Others still send: nobody knows yet.
+    Awaits,
+    /// It is behind, and its next frame is due then.
+    Behind(Instant),
 }
 
 /// What became of a plan to transmit.
@@ -201,7 +227,8 @@ pub trait ReceiveHalf: Send {
 
     /// Accounts for what arrives until [`closed`](TrialSignals::closed) gives how many frames of
     /// each stream were sent; runs in a pinned thread of its own. It calls
-    /// [`note_arrivals`](TrialSignals::note_arrivals) at least every few milliseconds.
+    /// [`note_arrivals`](TrialSignals::note_arrivals) at least every few milliseconds. Of the queues of a port the last
+    /// one to end gives the account of all, and the others an empty one.
     fn receive(
         &mut self,
         plan: &ReceivePlan,
@@ -225,7 +252,7 @@ pub trait ReceiveHalf: Send {
         None
     }
 
-    /// Frames that the tester itself lost on this port since [`prepare`](Self::prepare), by the
+    /// Frames that the tester itself lost on this port, or this queue of it, since [`prepare`](Self::prepare), by the
     /// name of the counter; asked for after `receive` has returned.
     fn drops(&mut self) -> Result<Vec<(String, u64)>, TesterError>;
 
@@ -283,227 +310,10 @@ fn no_capture() -> TesterError {
     }
 }
 
-/// What the threads of one trial tell each other.
-#[derive(Debug, Default)]
-pub struct TrialSignals {
-    stop: AtomicBool,
-    start: OnceLock<Instant>,
-    /// In ps; 0 while there is none.
-    deadline_ps: AtomicU64,
-    /// By port.
-    arrivals: BTreeMap<PortId, Arrivals>,
-    sent: OnceLock<BTreeMap<StreamId, u64>>,
-    samples: Samples,
-}
-
-/// What ports say of the trial while it runs. Whoever wants a sample asks; each thread answers as soon as
-/// it comes to it.
-#[derive(Debug, Default)]
-struct Samples {
-    /// The number of the sample asked for last; 0 while none was.
-    asked: AtomicU64,
-    /// By port and queue, with the number of the sample that each is the answer to.
-    sent: Mutex<BTreeMap<(PortId, usize), (u64, SentSoFar)>>,
-    received: Mutex<BTreeMap<PortId, (u64, Vec<ReceivedSoFar>)>>,
-}
-
-/// What has arrived at a port so far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct ArrivalsSoFar {
-    /// Frames of any kind.
-    pub all: u64,
-    /// Different frames that should arrive there.
-    pub expected: u64,
-    /// The longest delay of one, where frames carry their transmit times.
-    pub longest_delay: Option<Duration>,
-    /// When the last frame of an earlier trial came.
-    pub last_leftover: Option<Instant>,
-}
-
-/// The same, as threads tell each other.
-#[derive(Debug, Default)]
-struct Arrivals {
-    /// How often its receiver has looked.
-    looks: AtomicU64,
-    /// Its receiver runs on another host, whose word takes its time.
-    is_elsewhere: AtomicBool,
-    /// Frames of any kind.
-    all: AtomicU64,
-    /// Different frames that should arrive there.
-    expected: AtomicU64,
-    /// The longest delay of one, in ps, plus one; 0 while none is known.
-    longest_delay_ps: AtomicU64,
-    /// When the last frame of an earlier trial came, in ps; 0 while none has.
-    last_leftover_ps: AtomicU64,
-}
-
-impl TrialSignals {
-    /// Signals for a trial on these ports.
-    pub fn new(ports: impl IntoIterator<Item = PortId>) -> Self {
-        let arrivals = ports.into_iter().map(|port| (port, Default::default())).collect();
-        TrialSignals { arrivals, ..Default::default() }
-    }
-
-    /// Asks transmitters to end now.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-    /// Whether transmitters should end now.
-    #[inline]
-    pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Says when the first frame is due; once a trial.
-    pub fn announce(&self, start: Instant) {
-        self.start.set(start).expect("a trial starts once");
-    }
-    /// When the first frame is due, once that is known.
-    #[inline]
-    pub fn start(&self) -> Option<Instant> {
-        self.start.get().copied()
-    }
-
-    /// Arrivals after this point are late.
-    pub fn set_deadline(&self, deadline: Instant) {
-        self.deadline_ps.store(deadline.as_ps(), Ordering::Release);
-    }
-    /// The point after which arrivals are late; far in the future until it is known.
-    #[inline]
-    pub fn deadline(&self) -> Instant {
-        match self.deadline_ps.load(Ordering::Acquire) {
-            0 => Instant::FAR_FUTURE,
-            ps => Instant::from_ps(ps),
-        }
-    }
-
-    /// A receiver says that it has looked for frames on its port once more.
-    #[inline]
-    pub fn note_look(&self, port: PortId) {
-        if let Some(arrivals) = self.arrivals.get(&port) {
-            // One thread writes it.
-            let looks = arrivals.looks.load(Ordering::Relaxed);
-            arrivals.looks.store(looks.wrapping_add(1), Ordering::Relaxed);
-        }
-    }
-    /// How often each port's receiver on this host has looked so far.
-    pub fn looks(&self) -> BTreeMap<PortId, u64> {
-        let here = self.arrivals.iter().filter(|(_, a)| !a.is_elsewhere.load(Ordering::Relaxed));
-        here.map(|(port, a)| (*port, a.looks.load(Ordering::Relaxed))).collect()
-    }
-    /// A receiver says how many frames have arrived on its port so far: of any kind (foreign
-    /// ones too), and different frames where they are expected.
-    #[inline]
-    pub fn note_arrivals(&self, port: PortId, all: u64, expected: u64) {
-        self.note_look(port);
-        if let Some(arrivals) = self.arrivals.get(&port) {
-            arrivals.all.store(all, Ordering::Relaxed);
-            arrivals.expected.store(expected, Ordering::Relaxed);
-        }
-    }
-    /// A receiver says how long the slowest frame that should arrive on its port took so far.
-    #[inline]
-    pub fn note_longest_delay(&self, port: PortId, delay: Option<Duration>) {
-        if let (Some(arrivals), Some(delay)) = (self.arrivals.get(&port), delay) {
-            let delay_ps = delay.as_ps().saturating_add(1);
-            arrivals.longest_delay_ps.fetch_max(delay_ps, Ordering::Relaxed);
-        }
-    }
-    /// The longest delay of any frame so far, where frames carry their transmit times.
-    pub fn longest_delay(&self) -> Option<Duration> {
-        let delays = self.arrivals.values().map(|a| a.longest_delay_ps.load(Ordering::Relaxed));
-        delays.max()?.checked_sub(1).map(Duration::from_ps)
-    }
-    /// A receiver says when the last frame of an earlier trial arrived on its port.
-    #[inline]
-    pub fn note_leftover(&self, port: PortId, last_at: Option<Instant>) {
-        if let (Some(arrivals), Some(at)) = (self.arrivals.get(&port), last_at) {
-            arrivals.last_leftover_ps.store(at.as_ps(), Ordering::Relaxed);
-        }
-    }
-    /// When the last frame of an earlier trial arrived on any port.
-    pub fn last_leftover(&self) -> Option<Instant> {
-        let times = self.arrivals.values().map(|a| a.last_leftover_ps.load(Ordering::Relaxed));
-        times.max().filter(|ps| *ps > 0).map(Instant::from_ps)
-    }
-    /// Frames of any kind that have arrived on all ports so far, to tell quiescence.
-    pub fn arrivals(&self) -> u64 {
-        self.arrivals.values().map(|arrivals| arrivals.all.load(Ordering::Relaxed)).sum()
-    }
-    /// Different frames that have arrived so far where they are expected, to tell that nothing
-    /// is missing any more.
-    pub fn expected_arrivals(&self) -> u64 {
-        self.arrivals.values().map(|arrivals| arrivals.expected.load(Ordering::Relaxed)).sum()
-    }
-
-    /// Asks all ports what they have counted so far.
-    pub fn ask(&self) {
-        self.samples.asked.fetch_add(1, Ordering::Relaxed);
-    }
-    /// The number of the sample asked for last.
-    #[inline]
-    pub fn asked(&self) -> u64 {
-        self.samples.asked.load(Ordering::Relaxed)
-    }
-    /// A transmitter answers: a queue of a port, from 0.
-    pub fn note_sent(&self, sample: u64, queue: usize, sent: SentSoFar) {
-        let mut all = self.samples.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert((sent.port, queue), (sample, sent));
-    }
-    /// What has arrived at a port so far, in the words in which its receiver says it.
-    pub fn arrivals_at(&self, port: PortId) -> ArrivalsSoFar {
-        let Some(arrivals) = self.arrivals.get(&port) else { return ArrivalsSoFar::default() };
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        ArrivalsSoFar {
-            all: read(&arrivals.all),
-            expected: read(&arrivals.expected),
-            longest_delay: read(&arrivals.longest_delay_ps).checked_sub(1).map(Duration::from_ps),
-            last_leftover: Some(read(&arrivals.last_leftover_ps))
-                .filter(|ps| *ps > 0)
-                .map(Instant::from_ps),
-        }
-    }
-    /// A receiver elsewhere says all of it at once.
-    pub fn note_all(&self, port: PortId, so_far: ArrivalsSoFar) {
-        if let Some(arrivals) = self.arrivals.get(&port) {
-            arrivals.is_elsewhere.store(true, Ordering::Relaxed);
-        }
-        self.note_arrivals(port, so_far.all, so_far.expected);
-        self.note_longest_delay(port, so_far.longest_delay);
-        self.note_leftover(port, so_far.last_leftover);
-    }
-    /// A receiver answers.
-    pub fn note_received(&self, port: PortId, sample: u64, received: Vec<ReceivedSoFar>) {
-        let mut all = self.samples.received.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(port, (sample, received));
-    }
-    /// The latest answers, and how many of them are to the question asked last.
-    pub fn answers(&self) -> (Vec<SentSoFar>, Vec<ReceivedSoFar>, usize) {
-        let asked = self.asked();
-        let sent = self.samples.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        let received = self.samples.received.lock().unwrap_or_else(PoisonError::into_inner);
-        let numbers = sent.values().map(|(n, _)| n).chain(received.values().map(|(n, _)| n));
-        let fresh = numbers.filter(|number| **number == asked).count();
-        let sent = SentSoFar::of_ports(sent.values().map(|(_, sent)| sent.clone()));
-        let received = received.values().flat_map(|(_, received)| received.clone()).collect();
-        (sent, received, fresh)
-    }
-
-    /// Ends receiving: everything was waited for, and so many frames of each stream were sent.
-    pub fn close(&self, sent: BTreeMap<StreamId, u64>) {
-        self.sent.set(sent).expect("a trial is closed once");
-    }
-    /// Frames sent of each stream, once receiving is to end.
-    #[inline]
-    pub fn closed(&self) -> Option<&BTreeMap<StreamId, u64>> {
-        self.sent.get()
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use trial::{FrameSet, Schedule, Transmitter};
+    use trial::{FrameSet, PortId, Schedule, Transmitter};
     use wire::signature::Key;
 
     /// The report of a port that was to send nothing, and has.

@@ -4,12 +4,13 @@
 //! Generic, so that nothing is dispatched dynamically for a frame.
 
 use crate::clock::{self, TICK};
-use crate::{Transmission, TrialSignals};
+use crate::queues::{AccountQueue, SendQueue};
+use crate::{CatchUp, ReceiveQueue, Transmission, TrialSignals};
 use std::collections::BTreeMap;
 use std::io;
 use trial::{
-    Emitted, Places, PortReceived, ReceivePlan, Receiver, SentSoFar, StreamId, TransmitPlan,
-    Transmitter,
+    Emitted, Places, PortReceived, ReceivePlan, ReceivedSoFar, Receiver, SentSoFar, StreamId,
+    TransmitPlan, Transmitter,
 };
 use units::{Duration, Instant};
 
@@ -58,6 +59,14 @@ pub(crate) trait FrameSource {
     /// Passes frames that wait, with their arrival times, to `take`; at least those that waited
     /// when it was called, up to a bound that keeps the caller responsive. Gives their number.
     fn take_waiting(&mut self, take: impl FnMut(Instant, &[u8])) -> io::Result<u64>;
+    /// How many queues it reads. Frames of different queues have no order among themselves.
+    fn queues(&self) -> usize {
+        1
+    }
+    /// As [`take_waiting`](Self::take_waiting), from one of them.
+    fn take_from(&mut self, _queue: usize, take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+        self.take_waiting(take)
+    }
 }
 
 /// Watches frames go by, for capturing.
@@ -76,6 +85,10 @@ pub(crate) struct Sending<'a, S, T> {
     tap: &'a mut T,
     transmitter: Transmitter<'a>,
     refused_before: u64,
+    queue: &'a SendQueue,
+    /// How many queues send the plan.
+    used: usize,
+    has_ended: bool,
 }
 
 impl<'a, S: FrameSink, T: Tap> Sending<'a, S, T> {
@@ -83,12 +96,33 @@ impl<'a, S: FrameSink, T: Tap> Sending<'a, S, T> {
     pub fn new(
         sink: &'a mut S,
         tap: &'a mut T,
-        plan: &'a TransmitPlan,
+        (plan, queue): (&'a TransmitPlan, &'a SendQueue),
         start: Instant,
     ) -> io::Result<Self> {
         let refused_before = sink.refused()?;
         sink.begin(plan.set.longest_bytes());
-        Ok(Sending { sink, tap, transmitter: Transmitter::new(plan, start, TICK), refused_before })
+        let used = queue.used(plan);
+        let transmitter = Transmitter::of_queue(plan, start, TICK, (queue.number, used));
+        Ok(Sending { sink, tap, transmitter, refused_before, queue, used, has_ended: false })
+    }
+
+    /// Which of its port's queues it is.
+    pub fn queue(&self) -> usize {
+        self.queue.number
+    }
+
+    /// Goes on to where the foremost queue of its port has ended, once all have.
+    pub fn catch_up(&mut self) -> CatchUp {
+        if self.used == 1 {
+            return CatchUp::Done;
+        }
+        let meeting = &self.queue.meeting;
+        if !std::mem::replace(&mut self.has_ended, true) {
+            meeting.end(self.transmitter.walked());
+        }
+        let Some(foremost) = meeting.foremost() else { return CatchUp::Awaits };
+        self.transmitter.go_on_to(foremost);
+        self.transmitter.next_due().map_or(CatchUp::Done, CatchUp::Behind)
     }
 
     /// When the next frame is due; `None` when all were handed over.
@@ -213,7 +247,9 @@ pub(crate) struct Listening<'a, S, T> {
     source: &'a mut S,
     tap: &'a mut T,
     plan: &'a ReceivePlan,
-    receiver: Receiver<'a>,
+    /// One for each queue that the source reads.
+    receivers: Vec<Receiver<'a>>,
+    queue: &'a AccountQueue,
     arrivals: u64,
     /// The sample that was answered last.
     sampled: u64,
@@ -221,35 +257,56 @@ pub(crate) struct Listening<'a, S, T> {
 
 impl<'a, S: FrameSource, T: Tap> Listening<'a, S, T> {
     /// Nothing has arrived yet.
-    pub fn new(source: &'a mut S, tap: &'a mut T, plan: &'a ReceivePlan) -> Self {
-        let receiver = Receiver::new(plan, Instant::ZERO, TICK);
-        Listening { source, tap, plan, receiver, arrivals: 0, sampled: 0 }
+    pub fn new(
+        source: &'a mut S,
+        tap: &'a mut T,
+        (plan, queue): (&'a ReceivePlan, &'a AccountQueue),
+    ) -> Self {
+        let receivers = (0..source.queues()).map(|_| Receiver::new(plan, Instant::ZERO, TICK));
+        let receivers = receivers.collect();
+        Listening { source, tap, plan, receivers, queue, arrivals: 0, sampled: 0 }
     }
 
     /// Accounts for frames that wait; gives their number.
     pub fn turn(&mut self, signals: &TrialSignals) -> io::Result<u64> {
-        let Listening { source, tap, plan, receiver, arrivals, sampled } = self;
-        if let Some(start) = signals.start() {
-            receiver.set_start(start);
-        }
-        receiver.set_deadline(signals.deadline());
-        let taken = source.take_waiting(|at, frame| {
-            let arrival = receiver.absorb(at, frame);
-            tap.received(at, arrival, frame);
-        })?;
+        let taken = self.take(signals)?;
+        let queue = ReceiveQueue { port: self.plan.port, number: self.queue.number };
         if taken > 0 {
-            *arrivals += taken;
-            signals.note_arrivals(plan.port, *arrivals, receiver.expected_arrivals());
-            signals.note_longest_delay(plan.port, receiver.longest_delay());
-            signals.note_leftover(plan.port, receiver.last_leftover());
+            self.arrivals += taken;
+            self.note_arrivals(queue, signals);
         }
-        signals.note_look(plan.port);
+        signals.note_look(queue);
         let asked = signals.asked();
-        if asked != *sampled {
-            *sampled = asked;
-            signals.note_received(plan.port, asked, receiver.so_far());
+        if asked != self.sampled {
+            self.sampled = asked;
+            let so_far = self.receivers.iter().flat_map(Receiver::so_far);
+            signals.note_received(queue, asked, ReceivedSoFar::of_ports(so_far));
         }
         Ok(taken)
+    }
+
+    /// Frames of each queue go to a receiver of its own.
+    fn take(&mut self, signals: &TrialSignals) -> io::Result<u64> {
+        let mut taken = 0;
+        for (queue, receiver) in self.receivers.iter_mut().enumerate() {
+            if let Some(start) = signals.start() {
+                receiver.set_start(start);
+            }
+            receiver.set_deadline(signals.deadline());
+            taken += self.source.take_from(queue, |at, frame| {
+                let arrival = receiver.absorb(at, frame);
+                self.tap.received(at, arrival, frame);
+            })?;
+        }
+        Ok(taken)
+    }
+
+    fn note_arrivals(&self, queue: ReceiveQueue, signals: &TrialSignals) {
+        let receivers = || self.receivers.iter();
+        let expected = receivers().map(Receiver::expected_arrivals).sum();
+        signals.note_arrivals(queue, self.arrivals, expected);
+        signals.note_longest_delay(queue, receivers().filter_map(Receiver::longest_delay).max());
+        signals.note_leftover(queue, receivers().filter_map(Receiver::last_leftover).max());
     }
 
     /// Where the frames come from.
@@ -259,6 +316,10 @@ impl<'a, S: FrameSource, T: Tap> Listening<'a, S, T> {
 
     /// Closes the account: so many frames of each stream were sent.
     pub fn finish(self, sent: &BTreeMap<StreamId, u64>) -> PortReceived {
-        self.receiver.into_received(|id| sent.get(&id).copied().unwrap_or(0))
+        let mut queues = self.receivers.into_iter().map(Receiver::into_queue_account);
+        let mut all = queues.next().unwrap_or_default();
+        queues.for_each(|queue| all.add_queue(queue, self.plan));
+        let sent_of = |id: StreamId| sent.get(&id).copied().unwrap_or(0);
+        self.queue.close(all, self.plan, sent_of)
     }
 }

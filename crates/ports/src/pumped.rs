@@ -2,10 +2,11 @@
 //! [`pump`] with a [`Recorder`] at its side.
 
 use crate::pump::{FrameSink, FrameSource, Listening, NAP, Sending};
+use crate::queues::{AccountQueue, SendQueue};
 use crate::recorder::Recorder;
 use crate::{
-    CaptureWish, Captured, PerhapsFull, ReceiveHalf, ReceiveTurns, Transmission, TransmitHalf,
-    TransmitTurns, TrialSignals,
+    CaptureWish, Captured, CatchUp, PerhapsFull, ReceiveHalf, ReceiveTurns, Transmission,
+    TransmitHalf, TransmitTurns, TrialSignals,
 };
 use crate::{sys, turns};
 use std::collections::BTreeMap;
@@ -64,6 +65,7 @@ pub(crate) struct PumpedTransmit<S> {
     sink: S,
     longest_bytes: usize,
     recorder: Recorder,
+    queue: SendQueue,
 }
 
 /// Receives from a source.
@@ -72,19 +74,32 @@ pub(crate) struct PumpedReceive<S> {
     source: S,
     longest_bytes: usize,
     recorder: Recorder,
+    queue: AccountQueue,
 }
 
 impl<S> PumpedTransmit<S> {
     /// For frames of up to `longest_bytes` (without FCS) out of the port of this name.
     pub fn new(name: &str, sink: S, longest_bytes: usize) -> Self {
-        PumpedTransmit { name: name.into(), sink, longest_bytes, recorder: Recorder::default() }
+        Self::of_queue(name, sink, longest_bytes, SendQueue::only())
+    }
+
+    /// The same of one of the port's queues.
+    pub fn of_queue(name: &str, sink: S, longest_bytes: usize, queue: SendQueue) -> Self {
+        let recorder = Recorder::default();
+        PumpedTransmit { name: name.into(), sink, longest_bytes, recorder, queue }
     }
 }
 
 impl<S> PumpedReceive<S> {
     /// For frames of up to `longest_bytes` (without FCS) into the port of this name.
     pub fn new(name: &str, source: S, longest_bytes: usize) -> Self {
-        PumpedReceive { name: name.into(), source, longest_bytes, recorder: Recorder::default() }
+        Self::of_queue(name, source, longest_bytes, AccountQueue::only())
+    }
+
+    /// The same of one of the port's queues.
+    pub fn of_queue(name: &str, source: S, longest_bytes: usize, queue: AccountQueue) -> Self {
+        let recorder = Recorder::default();
+        PumpedReceive { name: name.into(), source, longest_bytes, recorder, queue }
     }
 }
 
@@ -99,6 +114,7 @@ impl<S: FrameSink + Send> TransmitHalf for PumpedTransmit<S> {
             )));
         }
         self.recorder.prepare(longest_bytes);
+        self.queue.begin(plan);
         Ok(())
     }
 
@@ -124,7 +140,7 @@ impl<S: FrameSink + Send> TransmitHalf for PumpedTransmit<S> {
         start: Instant,
     ) -> Result<Option<Box<dyn TransmitTurns + 'a>>, TesterError> {
         let name = &self.name;
-        let sending = Sending::new(&mut self.sink, &mut self.recorder, plan, start)
+        let sending = Sending::new(&mut self.sink, &mut self.recorder, (plan, &self.queue), start)
             .map_err(|error| not_sent(name, &error))?;
         Ok(Some(Box::new(NamedSending { name, sending })))
     }
@@ -148,6 +164,12 @@ impl<S: FrameSink> TransmitTurns for NamedSending<'_, S> {
     }
     fn pending(&mut self) -> Result<usize, TesterError> {
         self.sending.pending().map_err(|error| not_sent(self.name, &error))
+    }
+    fn queue(&self) -> usize {
+        self.sending.queue()
+    }
+    fn catch_up(&mut self) -> CatchUp {
+        self.sending.catch_up()
     }
     fn sent_so_far(&self) -> SentSoFar {
         self.sending.sent_so_far()
@@ -184,6 +206,7 @@ impl<S: TrialSource> ReceiveTurns for NamedListening<'_, S> {
 impl<S: TrialSource + Send> ReceiveHalf for PumpedReceive<S> {
     fn prepare(&mut self, _plan: &ReceivePlan) -> Result<(), TesterError> {
         self.recorder.prepare(self.longest_bytes);
+        self.queue.begin();
         self.source.restart().map_err(|error| sys::port_error(&self.name, "receive frames", &error))
     }
 
@@ -206,7 +229,7 @@ impl<S: TrialSource + Send> ReceiveHalf for PumpedReceive<S> {
     }
 
     fn turns<'a>(&'a mut self, plan: &'a ReceivePlan) -> Option<Box<dyn ReceiveTurns + 'a>> {
-        let listening = Listening::new(&mut self.source, &mut self.recorder, plan);
+        let listening = Listening::new(&mut self.source, &mut self.recorder, (plan, &self.queue));
         Some(Box::new(NamedListening { name: &self.name, listening }))
     }
 

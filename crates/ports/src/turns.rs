@@ -2,7 +2,8 @@
 //! fewer cores, threads would take turns all the same, but for milliseconds at a time.
 
 use crate::pump::{NAP, wait_for};
-use crate::{ReceiveTurns, Transmission, TransmitTurns, TrialSignals, clock};
+use crate::queues::{CATCH_UP, LONGEST_WAIT};
+use crate::{CatchUp, ReceiveTurns, Transmission, TransmitTurns, TrialSignals, clock};
 use trial::{PortReceived, TesterError};
 use units::{Duration, Instant};
 
@@ -26,6 +27,7 @@ pub(crate) fn transmit(
         let Some(now) = wait_for(due, stop_at, signals) else { break };
         senders.turn(now)?;
     }
+    senders.catch_up()?;
     senders.answer(Instant::FAR_FUTURE, signals);
     let give_up = clock::now() + COMPLETION_TIMEOUT;
     while senders.pending()? > 0 && clock::now() <= give_up {
@@ -35,8 +37,8 @@ pub(crate) fn transmit(
 }
 
 /// Sends and receives by one thread, where a core is all there is for both: two threads would take turns of
-/// milliseconds there, in which a short queue overflows. What was sent goes to `sent` as soon as that is over; gives
-/// what was received, once the trial is closed.
+/// milliseconds there, in which a short queue overflows. For ports that send by one queue each. What was sent goes to
+/// `sent` as soon as that is over; gives what was received, once the trial is closed.
 pub(crate) fn exchange(
     senders: Vec<Box<dyn TransmitTurns + '_>>,
     receivers: Vec<Box<dyn ReceiveTurns + '_>>,
@@ -134,7 +136,39 @@ impl<'a> Senders<'a> {
             return;
         }
         self.sampled = asked;
-        self.ports.iter().for_each(|port| signals.note_sent(asked, 0, port.sent_so_far()));
+        for port in &self.ports {
+            signals.note_sent(asked, port.queue(), port.sent_so_far());
+        }
+    }
+
+    /// Sends what is left up to where the foremost queue of each port has ended, for as long as that may take.
+    fn catch_up(&mut self) -> Result<(), TesterError> {
+        let give_up = clock::now() + LONGEST_WAIT;
+        let mut stop_at = Instant::FAR_FUTURE;
+        loop {
+            let now = clock::now();
+            let (mut awaits, mut behind) = (false, false);
+            for port in &mut self.ports {
+                match port.catch_up() {
+                    CatchUp::Done => {}
+                    CatchUp::Awaits => awaits = true,
+                    CatchUp::Behind(due) => {
+                        behind = true;
+                        stop_at = stop_at.min(now + CATCH_UP);
+                        if due <= now {
+                            port.turn(now)?;
+                        }
+                    }
+                }
+            }
+            if now >= stop_at || now >= give_up || !(awaits || behind) {
+                return Ok(());
+            }
+            if !behind {
+                self.pending()?;
+                clock::sleep(COMPLETION_LOOK);
+            }
+        }
     }
 
     /// Frames that the interfaces are not done with.

@@ -2,14 +2,12 @@
 
 use crate::pressure::{Looks, OwnThreads};
 use crate::sampling::Sampling;
-use crate::{Link, PerhapsFull, Transmission, TrialSignals, clock, sys};
+use crate::{Link, PerhapsFull, ReceiveQueue, Transmission, TrialSignals, clock, sys};
 use kernel::{Namespace, thread};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
-use trial::{
-    LATE_FROM, Patience, PortId, PortReceived, Residual, Residue, StreamId, TesterError, Trial,
-};
+use trial::{LATE_FROM, Patience, PortReceived, Residual, Residue, StreamId, TesterError, Trial};
 use units::{Duration, Instant};
 
 /// How often residual frames are looked for.
@@ -37,6 +35,41 @@ pub(crate) struct Received {
     pub drops: Vec<(String, u64)>,
     pub perhaps_full: Option<PerhapsFull>,
     pub notes: Vec<String>,
+}
+
+impl Received {
+    /// Of each port once, from what its queues say, in the order of ports.
+    pub fn of_ports(mut of_queues: Vec<Received>) -> Vec<Received> {
+        of_queues.sort_by_key(|received| received.account.port);
+        let mut ports: Vec<Received> = vec![];
+        for queue in of_queues {
+            match ports.last_mut().filter(|port| port.account.port == queue.account.port) {
+                Some(port) => port.add_queue(queue),
+                None => ports.push(queue),
+            }
+        }
+        ports
+    }
+
+    /// All but one account of a port are empty ([`AccountQueue`](crate::queues::AccountQueue)).
+    fn add_queue(&mut self, queue: Received) {
+        if self.account == PortReceived::nothing(queue.account.port) {
+            self.account = queue.account;
+        }
+        add_drops(&mut self.drops, queue.drops);
+        self.perhaps_full = self.perhaps_full.or(queue.perhaps_full);
+        self.notes.extend(queue.notes);
+    }
+}
+
+/// Adds what another queue lost, counter by counter.
+pub(crate) fn add_drops(all: &mut Vec<(String, u64)>, more: Vec<(String, u64)>) {
+    for (counter, frames) in more {
+        match all.iter_mut().find(|(known, _)| *known == counter) {
+            Some((_, sum)) => *sum += frames,
+            None => all.push((counter, frames)),
+        }
+    }
 }
 
 /// What the threads brought home, in the order of ports.
@@ -174,8 +207,7 @@ impl Watch<'_> {
         self.await_quiescence(threads, silence)?;
         self.signals.close(sent);
         let received = joined(&mut threads.receive)?;
-        let mut received: Vec<Received> = received.into_iter().flatten().collect();
-        received.sort_by_key(|received| received.account.port);
+        let received = Received::of_ports(received.into_iter().flatten().collect());
         Ok(ThreadResults { start, drained, late, transmissions, received, action, ended })
     }
 
@@ -308,21 +340,21 @@ fn sent_of_stream(transmissions: &[Transmission]) -> BTreeMap<StreamId, u64> {
 /// for.
 struct Turns {
     patience: Patience,
-    /// By port of this host: looks of its receiver, and since when there are no more.
-    receivers: BTreeMap<PortId, (u64, Instant)>,
+    /// Of this host: looks of each, and since when there are no more.
+    receivers: BTreeMap<ReceiveQueue, (u64, Instant)>,
 }
 
 impl Turns {
     fn begin(signals: &TrialSignals, now: Instant) -> Self {
         let looks = signals.looks().into_iter();
-        let receivers = looks.map(|(port, looks)| (port, (looks, now))).collect();
+        let receivers = looks.map(|(queue, looks)| (queue, (looks, now))).collect();
         Turns { patience: Patience::begin(now), receivers }
     }
 
     /// Gives for how long the machine was late so far. `held_up`: a thread of the device has no processor.
     fn look(&mut self, signals: &TrialSignals, mut held_up: bool, now: Instant) -> Duration {
-        for (port, looks) in signals.looks() {
-            let (seen, since) = self.receivers.entry(port).or_insert((looks, now));
+        for (queue, looks) in signals.looks() {
+            let (seen, since) = self.receivers.entry(queue).or_insert((looks, now));
             if looks != *seen {
                 (*seen, *since) = (looks, now);
             }
@@ -355,6 +387,23 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trial::PortId;
+
+    /// Frames of port 1 came by its second queue last; both of its sockets lost some.
+    #[test]
+    fn what_receive_queues_say_is_of_one_port() {
+        let queue = |port, foreign, lost| Received {
+            account: PortReceived { foreign, ..PortReceived::nothing(PortId(port)) },
+            drops: vec![("ring full".into(), lost), ("no buffer".into(), 1)],
+            perhaps_full: None,
+            notes: vec![format!("{lost}")],
+        };
+        let ports = Received::of_ports(vec![queue(1, 0, 3), queue(0, 5, 0), queue(1, 9, 4)]);
+        let [zero, one] = &ports[..] else { panic!() };
+        assert_eq!((zero.account.foreign, one.account.foreign), (5, 9));
+        assert_eq!(one.drops, [("ring full".to_string(), 7), ("no buffer".to_string(), 2)]);
+        assert_eq!(one.notes, ["3", "4"]);
+    }
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)

@@ -1,7 +1,6 @@
 //! Real ports on links of the kernel, one module a file.
 
 mod bed;
-#[cfg(any(xdp_programs, dpdk_shim))]
 mod common;
 
 /// On real devices, in real time: one at a time, with nothing beside them (`make test-live`).
@@ -20,11 +19,11 @@ mod live {
     mod held_up;
     mod mixes;
     mod overhead;
+    mod queues;
     mod rootless;
     mod same_frames;
     mod shield;
     mod stamps;
     mod xdp;
     mod xdp_agreement;
-    mod xdp_queues;
 }

@@ -33,13 +33,21 @@ impl PortKind for AfPacket {
         description: PortDescription,
         room: Room,
     ) -> Result<Opened, TesterError> {
-        let note = format!(
-            "{}: AF_PACKET; arrivals are stamped by the kernel (packet ring)",
-            interface.name()
-        );
+        let name = interface.name();
+        let note = format!("{name}: AF_PACKET; arrivals are stamped by the kernel (packet ring)");
+        let queues = interface.ethtool().receive_queues();
+        let mixed = (queues > 1).then(|| mixes(name, queues));
         let port = AfPacketPort::open(interface, description, room.receive_frames, room.ports)?;
-        Ok((Box::new(port), vec![note]))
+        Ok((Box::new(port), [note].into_iter().chain(mixed).collect()))
     }
+}
+
+/// The kernel fills one ring from all queues of an interface, on several processors at a time.
+fn mixes(name: &str, queues: u32) -> String {
+    format!(
+        "{name}: {queues} receive queues share one packet ring: frames of different flows may be counted as reordered though \
+         they came in order; use --port-type af_xdp, or one queue: ethtool -L {name} combined 1"
+    )
 }
 
 /// A port whose frames go through AF_PACKET rings.

@@ -1,4 +1,5 @@
-//! An AF_XDP port: one socket a receive queue, the first of which also sends.
+//! An AF_XDP port: one socket a receive queue, the first of which also sends. A port that sends by several queues sends
+//! by as many sockets, and receives in as many threads, the sockets by turns among them.
 
 use super::bpf::{self, SocketMap, XdpMode};
 use super::redirect;
@@ -7,16 +8,22 @@ use super::umem::Layout;
 use crate::open::TAGS_BYTES;
 use crate::pump::FrameSource;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
+use crate::queues::{AccountQueue, SendQueue, receives_by, sends_by};
 use crate::sys;
-use crate::{Facts, Halves, Interface, Opened, Port, PortKind, PortType, Room};
+use crate::watch::add_drops;
+use crate::{
+    Facts, Halves, Interface, Opened, Port, PortKind, PortType, ReceiveHalf, Room, TransmitHalf,
+};
 use std::io;
 use std::os::fd::OwnedFd;
 use trial::{ArrivalStamp, Capabilities, PortDescription, TesterError};
 use units::Instant;
 
-/// Frames that the receive side holds before it overflows, over all queues: at a million frames
+/// Frames that a thread of the receive side holds before it overflows, over all its queues: at a million frames
 /// a second a stall of 30 ms.
 const RECEIVE_CHUNKS: usize = 32 << 10;
+/// Of a socket that shares its thread's room with many, or is there to send alone.
+const FEWEST_CHUNKS: usize = 64;
 const TRANSMIT_SLOTS: usize = 256;
 
 /// The kind.
@@ -33,6 +40,9 @@ impl PortKind for AfXdp {
             ..Capabilities::default()
         }
     }
+    fn queues_max(&self) -> u16 {
+        trial::QUEUES_MAX
+    }
     fn suits(&self, facts: &Facts) -> Result<String, String> {
         facts.driver_runs_programs()?;
         Ok("past the kernel's stack".into())
@@ -43,7 +53,8 @@ impl PortKind for AfXdp {
         description: PortDescription,
         room: Room,
     ) -> Result<Opened, TesterError> {
-        let port = AfXdpPort::open(interface, description, room.receive_frames)?;
+        let wanted = (room.queues, room.receive_frames);
+        let port = AfXdpPort::open_with_queues(interface, description, wanted)?;
         let notes = port.notes().to_vec();
         Ok((Box::new(port), notes))
     }
@@ -52,15 +63,18 @@ impl PortKind for AfXdp {
 /// A port whose frames go through AF_XDP sockets.
 pub struct AfXdpPort {
     description: PortDescription,
-    transmit: PumpedTransmit<Sending>,
-    receive: PumpedReceive<Queues>,
+    /// One for each queue by which it sends, at least one.
+    transmit: Vec<PumpedTransmit<Sending>>,
+    /// One for each thread that receives, at least one.
+    receive: Vec<PumpedReceive<Sockets>>,
     notes: Vec<String>,
     // The program is detached first, and the map goes last.
     _link: OwnedFd,
     _map: SocketMap,
 }
 
-struct Queues(Vec<Receiving>);
+/// Those that one thread reads.
+struct Sockets(Vec<Receiving>);
 
 impl AfXdpPort {
     /// Opens a socket on each of the interface's receive queues, and attaches the program that
@@ -71,46 +85,122 @@ impl AfXdpPort {
         description: PortDescription,
         receive_frames: Option<usize>,
     ) -> Result<Self, TesterError> {
-        let name = interface.name().to_string();
-        let failed = |what: &str, error: &io::Error| sys::port_error(&name, what, error);
+        Self::open_with_queues(interface, description, (1, receive_frames))
+    }
+
+    /// The same; it sends by so many queues, at least one, each by a socket of its own, and receives in as many threads,
+    /// if there are as many receive queues. Each thread has room for so many frames.
+    ///
+    /// # Errors
+    /// If the interface has fewer queues, its driver takes no program or sockets, or privileges are missing.
+    pub fn open_with_queues(
+        interface: &Interface,
+        description: PortDescription,
+        (queues, receive_frames): (u16, Option<usize>),
+    ) -> Result<Self, TesterError> {
+        let name = interface.name();
+        let queues = u32::from(queues.max(1));
+        check_queues(interface, queues)?;
+        let receive_queues = interface.ethtool().receive_queues();
+        let threads = queues.min(receive_queues) as usize;
         let longest_bytes = description.max_frame_size_bytes as usize - 4 + TAGS_BYTES;
-        let queues = interface.ethtool().receive_queues();
         let frames = receive_frames.unwrap_or(RECEIVE_CHUNKS).next_power_of_two();
-        let chunks = (frames / (queues as usize).next_power_of_two()).max(64);
-        let layout = Layout::new(longest_bytes, chunks, TRANSMIT_SLOTS);
-        let map = SocketMap::new(queues).map_err(|e| failed("create a map of sockets", &e))?;
-        let program = bpf::load_program(&redirect::program(map.fd()))
-            .map_err(|error| failed("load the XDP program", &error))?;
-        let (link, mode) = attach(&name, &program, interface.index())?;
-        let in_pieces = layout.in_pieces(longest_bytes);
-        let mut sockets = vec![];
-        for queue in 0..queues {
-            let socket = open_socket(interface.index(), queue, layout, in_pieces, mode)
-                .map_err(|error| cannot_open(&name, longest_bytes, in_pieces, &error))?;
-            map.insert(queue, socket.fd()).map_err(|e| failed("join a socket to a queue", &e))?;
-            sockets.push(socket);
+        let of_thread = (receive_queues as usize).div_ceil(threads);
+        let chunks = (frames / of_thread.next_power_of_two()).max(FEWEST_CHUNKS);
+        let attached = Attached::new(interface, receive_queues.max(queues))?;
+        let layout = |queue| {
+            let chunks = if queue < receive_queues { chunks } else { FEWEST_CHUNKS };
+            Layout::new(longest_bytes, chunks, TRANSMIT_SLOTS)
+        };
+        let sockets = attached.sockets(interface, longest_bytes, layout)?;
+        let mut notes =
+            vec![describe_mode(name, attached.mode, sockets[0].transfer, receive_queues)];
+        if queues > 1 {
+            notes.push(sends_by(name, queues as u16));
         }
-        let notes = vec![describe_mode(&name, mode, sockets[0].transfer, queues)];
-        let mut receiving = vec![];
-        let mut sending = None;
-        for socket in sockets {
-            sending.get_or_insert(socket.sending);
-            receiving.push(socket.receiving);
+        if receive_queues > 1 {
+            let threads =
+                if threads > 1 { format!(" in {threads} threads") } else { String::new() };
+            notes.push(receives_by(name, &format!("{receive_queues} receive queues{threads}")));
         }
-        let socket = sending.expect("an interface has at least one queue");
-        Ok(AfXdpPort {
-            description,
-            transmit: PumpedTransmit::new(&name, socket, longest_bytes),
-            receive: PumpedReceive::new(&name, Queues(receiving), longest_bytes),
-            notes,
-            _link: link,
-            _map: map,
-        })
+        let (mut sending, mut receiving) = (vec![], vec![]);
+        receiving.resize_with(threads, Vec::new);
+        for (queue, socket) in sockets.into_iter().enumerate() {
+            sending.push(socket.sending);
+            receiving[queue % threads].push(socket.receiving);
+        }
+        let of_queue =
+            |(queue, socket)| PumpedTransmit::of_queue(name, socket, longest_bytes, queue);
+        let transmit = SendQueue::all(queues as usize).zip(sending).map(of_queue).collect();
+        let of_thread = |(queue, sockets)| {
+            PumpedReceive::of_queue(name, Sockets(sockets), longest_bytes, queue)
+        };
+        let receive = AccountQueue::all(threads).zip(receiving).map(of_thread).collect();
+        let Attached { link: _link, map: _map, .. } = attached;
+        Ok(AfXdpPort { description, transmit, receive, notes, _link, _map })
     }
 
     /// What a reader should know: where the program runs, whether frames are copied.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+}
+
+/// A port that was to send by more queues than there are would be slower than it was asked to be.
+fn check_queues(interface: &Interface, queues: u32) -> Result<(), TesterError> {
+    let (name, has) = (interface.name(), interface.ethtool().transmit_queues());
+    if queues == 1 || queues <= has {
+        return Ok(());
+    }
+    Err(TesterError::Unsupported {
+        port: name.into(),
+        what: format!("sending by {queues} queues on an interface with {has}"),
+        remedy: format!(
+            "ethtool -L {name} combined {queues} (a veth: ethtool -L {name} rx {queues} tx {queues}, on both ends); a veth \
+             that has no more: ip link add ... numtxqueues {queues} numrxqueues {queues}"
+        ),
+    })
+}
+
+/// The program on an interface, and the map from its queues to sockets.
+struct Attached {
+    map: SocketMap,
+    link: OwnedFd,
+    mode: XdpMode,
+    /// Sockets, one a queue.
+    queues: u32,
+}
+
+impl Attached {
+    fn new(interface: &Interface, queues: u32) -> Result<Self, TesterError> {
+        let name = interface.name();
+        let failed = |what: &str, error: &io::Error| sys::port_error(name, what, error);
+        let map = SocketMap::new(queues).map_err(|e| failed("create a map of sockets", &e))?;
+        let program = bpf::load_program(&redirect::program(map.fd()))
+            .map_err(|error| failed("load the XDP program", &error))?;
+        let (link, mode) = attach(name, &program, interface.index())?;
+        Ok(Attached { map, link, mode, queues })
+    }
+
+    /// Opens a socket on each queue.
+    fn sockets(
+        &self,
+        interface: &Interface,
+        longest_bytes: usize,
+        layout: impl Fn(u32) -> Layout,
+    ) -> Result<Vec<Socket>, TesterError> {
+        let name = interface.name();
+        let open = |queue| {
+            let layout = layout(queue);
+            let in_pieces = layout.in_pieces(longest_bytes);
+            let socket = open_socket(interface.index(), queue, layout, in_pieces, self.mode)
+                .map_err(|error| cannot_open(name, longest_bytes, in_pieces, &error))?;
+            self.map
+                .insert(queue, socket.fd())
+                .map_err(|error| sys::port_error(name, "join a socket to a queue", &error))?;
+            Ok(socket)
+        };
+        (0..self.queues).map(open).collect()
     }
 }
 
@@ -128,6 +218,12 @@ fn attach(name: &str, program: &OwnedFd, ifindex: u32) -> Result<(OwnedFd, XdpMo
                 "another XDP program is attached to it, perhaps another tester's; end that \
                  program, or take it off with: ip link set dev {name} xdp off"
             ),
+        }),
+        // The kernel's rule for a veth (veth_xdp_set): a queue of the far end would have nowhere to go.
+        Some(libc::ENOSPC) => Err(TesterError::Unsupported {
+            port: name.into(),
+            what: "an XDP program on an interface whose far end has more queues to send than it has to receive".into(),
+            remedy: format!("ethtool -L {name} rx NUMBER, with the number of transmit queues of its far end"),
         }),
         Some(libc::EOPNOTSUPP | libc::EINVAL) => bpf::attach(program, ifindex, XdpMode::Generic)
             .map(|link| (link, XdpMode::Generic))
@@ -205,11 +301,15 @@ impl Port for AfXdpPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        Halves::of(&mut self.transmit, &mut self.receive)
+        let (transmit, others) = self.transmit.split_first_mut().expect("a port has a queue");
+        let more_queues = others.iter_mut().map(|queue| queue as &mut dyn TransmitHalf).collect();
+        let (receive, others) = self.receive.split_first_mut().expect("a port has a queue");
+        let more_receivers = others.iter_mut().map(|queue| queue as &mut dyn ReceiveHalf).collect();
+        Halves { transmit, more_queues, receive, more_receivers }
     }
 }
 
-impl TrialSource for Queues {
+impl TrialSource for Sockets {
     fn restart(&mut self) -> io::Result<()> {
         self.0.iter_mut().try_for_each(Receiving::restart)
     }
@@ -217,12 +317,8 @@ impl TrialSource for Queues {
     fn drops(&mut self) -> io::Result<Vec<(String, u64)>> {
         let mut sums: Vec<(String, u64)> = vec![];
         for queue in &self.0 {
-            for (index, (counter, frames)) in queue.drops()?.into_iter().enumerate() {
-                match sums.get_mut(index) {
-                    Some((_, sum)) => *sum += frames,
-                    None => sums.push((counter.into(), frames)),
-                }
-            }
+            let drops = queue.drops()?.map(|(counter, frames)| (counter.to_string(), frames));
+            add_drops(&mut sums, drops.into());
         }
         Ok(sums)
     }
@@ -237,12 +333,15 @@ impl TrialSource for Queues {
     }
 }
 
-impl FrameSource for Queues {
+impl FrameSource for Sockets {
     fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
-        let mut taken = 0;
-        for queue in &mut self.0 {
-            taken += queue.take_waiting(&mut take)?;
-        }
-        Ok(taken)
+        let mut queues = 0..self.queues();
+        queues.try_fold(0, |taken, queue| Ok(taken + self.take_from(queue, &mut take)?))
+    }
+    fn queues(&self) -> usize {
+        self.0.len()
+    }
+    fn take_from(&mut self, queue: usize, take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+        self.0[queue].take_waiting(take)
     }
 }

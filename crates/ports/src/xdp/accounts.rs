@@ -87,7 +87,7 @@ impl StreamQueues<'_> {
         let tagged = tagged.map(|entry| (entry.index, Duration::from_ns(entry.ticks))).collect();
         let mut account = StreamAccount { tagged, ..StreamAccount::new(TICK) };
         for (queue, seconds) in self.accounts.iter().zip(self.seconds) {
-            merge(&mut account, queue, seconds);
+            account.add_queue(account_of(queue, seconds));
         }
         account.disown(&seen, sent, &stream.lengths_bytes);
         StreamReceived {
@@ -102,31 +102,30 @@ impl StreamQueues<'_> {
     }
 }
 
-/// Adds one queue's counts. What depends on order (reordering, silence, gaps, variation) is what
-/// each queue saw on its own.
-fn merge(account: &mut StreamAccount, queue: &Account, seconds: &Seconds) {
-    account.unique += queue.unique;
-    account.unique_bytes += queue.unique_bytes;
-    account.duplicates += queue.duplicates;
-    account.late += queue.late;
-    account.corrupted += queue.corrupted;
-    account.wrong_length += queue.wrong_length;
-    account.reordered += queue.reordered;
-    account.reorder_extent_max_frames = account.reorder_extent_max_frames.max(queue.extent_max);
-    account.latency.merge(&queue.latencies.to_histogram(TICK));
-    account.arrival_gaps.merge(&queue.gaps.to_histogram(TICK));
-    account.variation.merge(&variation(queue));
-    add_seconds(&mut account.per_second, &seconds.0);
-    if queue.arrivals_in_time == 0 {
-        return;
-    }
-    widen(account, (Instant::from_ns(queue.first_ns), Instant::from_ns(queue.last_ns)));
-    if queue.gaps.count > 0 {
-        let from = Instant::from_ns(queue.silence_from_ns);
-        let silence = Silence { from, to: Instant::from_ns(queue.silence_to_ns) };
-        if account.longest_silence.is_none_or(|longest| silence.duration() > longest.duration()) {
-            account.longest_silence = Some(silence);
-        }
+/// What one queue saw.
+fn account_of(queue: &Account, seconds: &Seconds) -> StreamAccount {
+    let at = |ns: u64| (queue.arrivals_in_time > 0).then(|| Instant::from_ns(ns));
+    let silence = || Silence {
+        from: Instant::from_ns(queue.silence_from_ns),
+        to: Instant::from_ns(queue.silence_to_ns),
+    };
+    StreamAccount {
+        unique: queue.unique,
+        unique_bytes: queue.unique_bytes,
+        duplicates: queue.duplicates,
+        late: queue.late,
+        corrupted: queue.corrupted,
+        wrong_length: queue.wrong_length,
+        reordered: queue.reordered,
+        reorder_extent_max_frames: queue.extent_max,
+        first_at: at(queue.first_ns),
+        last_at: at(queue.last_ns),
+        longest_silence: (queue.gaps.count > 0).then(silence),
+        latency: queue.latencies.to_histogram(TICK),
+        variation: variation(queue),
+        arrival_gaps: queue.gaps.to_histogram(TICK),
+        per_second: seconds.0.clone(),
+        tagged: vec![],
     }
 }
 
@@ -137,9 +136,4 @@ fn variation(queue: &Account) -> DelayVariation {
         min_ticks: queue.variation_min,
         max_ticks: queue.variation_max,
     }
-}
-
-fn add_seconds(to: &mut Vec<u64>, from: &[u64]) {
-    to.resize(to.len().max(from.len()), 0);
-    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }

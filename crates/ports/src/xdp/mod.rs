@@ -19,7 +19,6 @@ mod prepared;
 #[cfg(xdp_programs)]
 mod program;
 #[cfg(xdp_programs)]
-mod queues;
 #[cfg(xdp_programs)]
 mod receive;
 #[cfg(xdp_programs)]

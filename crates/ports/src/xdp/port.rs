@@ -3,6 +3,7 @@
 use super::receive::XdpReceive;
 use super::transmit::XdpTransmit;
 use crate::af_xdp::longest_live_frame_bytes;
+use crate::queues::{receives_by, sends_by};
 use crate::{Halves, Interface, Port, TransmitHalf};
 use trial::{PortDescription, TesterError};
 
@@ -43,7 +44,7 @@ impl XdpPort {
         let receive = XdpReceive::open(interface)?;
         let transmit = XdpTransmit::open_all(interface, usize::from(queues.max(1)))?;
         let mut notes = notes(interface.name(), receive.queues());
-        notes.extend((queues > 1).then(|| by_queues(interface.name(), queues)));
+        notes.extend((queues > 1).then(|| sends_by(interface.name(), queues)));
         Ok(XdpPort { description, transmit, receive, notes })
     }
 
@@ -60,25 +61,14 @@ impl Port for XdpPort {
     fn halves(&mut self) -> Halves<'_> {
         let (first, others) = self.transmit.split_first_mut().expect("a port has a queue");
         let more_queues = others.iter_mut().map(|queue| queue as &mut dyn TransmitHalf).collect();
-        Halves { transmit: first, more_queues, receive: &mut self.receive }
+        Halves { more_queues, ..Halves::of(first, &mut self.receive) }
     }
 }
 
 fn notes(name: &str, queues: usize) -> Vec<String> {
     let mut notes = vec![format!("{name}: arrivals are stamped by an XDP program in the driver")];
     if queues > 1 {
-        notes.push(format!(
-            "{name}: {queues} receive queues, each seen on its own: reordering, gaps, silences and \
-             delay variation between frames of different queues are not seen; for one queue: \
-             ethtool -L {name} combined 1"
-        ));
+        notes.push(receives_by(name, &format!("{queues} receive queues")));
     }
     notes
-}
-
-fn by_queues(name: &str, queues: u16) -> String {
-    format!(
-        "{name}: sends by up to {queues} queues, frame n of its set of frames by queue n modulo {queues}: frames of \
-         different queues have no order, and reordering is judged within those of a queue"
-    )
 }

@@ -6,9 +6,9 @@ use super::interrupt;
 use super::layout::finished;
 use super::prepared::Prepared;
 use super::program::{Object, Spare, failed};
-use super::queues::Queues;
 use crate::clock;
 use crate::interface::open_ethtool;
+use crate::queues::{CATCH_UP, SendQueue};
 use crate::{CaptureWish, Captured, Interface, Transmission, TransmitHalf, TrialSignals};
 use aya::TestRun as _;
 use aya::maps::DevMap;
@@ -16,24 +16,17 @@ use aya::maps::xdp::XdpMapError;
 use aya::programs::{ProgramError, TestRunAttrs, TestRunOptions};
 use kernel::{Ethtool, Namespace};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use trial::{SentSoFar, TesterError, TransmitPlan, TransmitReport};
 use units::{Duration, Instant};
 
 /// The longest time that the program waits in one run (`PIECE_NS` there).
 const PIECE: Duration = Duration::from_us(16);
-/// A queue that was stopped before the foremost of its port has so long to come to where that is.
-const CATCH_UP: Duration = Duration::from_ms(200);
 
 /// Sends through one interface, by one of its queues.
 pub(super) struct XdpTransmit {
     name: String,
-    /// Its number among the queues of the port.
-    queue: usize,
-    queues: Arc<Queues>,
-    /// How many the port has.
-    of: usize,
+    queue: SendQueue,
     ifindex: u32,
     namespace: Namespace,
     ethtool: Ethtool,
@@ -47,15 +40,10 @@ pub(super) struct XdpTransmit {
 impl XdpTransmit {
     /// The queues of a port that has so many.
     pub fn open_all(interface: &Interface, of: usize) -> Result<Vec<Self>, TesterError> {
-        let queues = Arc::new(Queues::default());
-        (0..of).map(|queue| Self::open(interface, (queue, of), queues.clone())).collect()
+        SendQueue::all(of).map(|queue| Self::open(interface, queue)).collect()
     }
 
-    fn open(
-        interface: &Interface,
-        (queue, of): (usize, usize),
-        queues: Arc<Queues>,
-    ) -> Result<Self, TesterError> {
+    fn open(interface: &Interface, queue: SendQueue) -> Result<Self, TesterError> {
         let name = interface.name().to_string();
         let namespace = Namespace::current().map_err(|error| {
             failed(&name, "find its network namespace", &io::Error::from(error))
@@ -64,8 +52,6 @@ impl XdpTransmit {
         Ok(XdpTransmit {
             name,
             queue,
-            queues,
-            of,
             ifindex: interface.index(),
             namespace,
             ethtool,
@@ -112,7 +98,7 @@ impl XdpTransmit {
             let asked = signals.asked();
             if asked != sampled {
                 sampled = asked;
-                signals.note_sent(asked, self.queue, prepared.sent_so_far(plan));
+                signals.note_sent(asked, self.queue.number, prepared.sent_so_far(plan));
             }
             if signals.stopped() {
                 prepared.stop();
@@ -156,18 +142,13 @@ impl XdpTransmit {
         plan: &TransmitPlan,
         group: &AtomicU32,
     ) -> Result<(), TesterError> {
-        let foremost = self.queues.foremost(prepared.walked());
+        let foremost = self.queue.meeting.await_foremost(prepared.walked());
         if prepared.finished() != finished::STOPPED || prepared.walked() >= foremost {
             return Ok(());
         }
         let stop_at = clock::now() + CATCH_UP;
         prepared.go_on_to(foremost, stop_at);
         self.run_on(prepared, plan, stop_at, group)
-    }
-
-    /// Of how many queues a plan makes use: the frames of one flow leave by the same.
-    fn used(&self, plan: &TransmitPlan) -> usize {
-        plan.queues_of(self.of)
     }
 
     /// Frames that the interface took from the program, if it counts them: sent, or refused by
@@ -183,7 +164,7 @@ impl XdpTransmit {
 
     /// Of what all queues have sent, asked by the last of them: an interface counts for all its queues.
     fn not_sent(&self, report: &TransmitReport, before: Option<u64>) -> Result<u64, TesterError> {
-        let Some(sent) = self.queues.all_sent(report.sent_frames) else { return Ok(0) };
+        let Some(sent) = self.queue.meeting.all_sent(report.sent_frames) else { return Ok(0) };
         let (Some(before), Some(after)) = (before, self.taken()) else { return Ok(0) };
         let not_sent = sent.saturating_sub(after.saturating_sub(before));
         if not_sent == sent && not_sent > 0 {
@@ -200,7 +181,7 @@ impl XdpTransmit {
     }
 
     fn notes(&self, group: u32) -> Vec<String> {
-        if group == 1 || self.queue > 0 {
+        if group == 1 || self.queue.number > 0 {
             return vec![];
         }
         vec![format!(
@@ -216,11 +197,7 @@ impl TransmitHalf for XdpTransmit {
         if let Some(unused) = self.prepared.take() {
             self.keep(unused);
         }
-        let used = self.used(plan);
-        if self.queue == 0 {
-            self.queues.begin(used);
-        }
-        let queue = (self.queue, used);
+        let queue = self.queue.begin(plan);
         let mut prepared =
             Prepared::new(&self.name, plan, queue, self.wish.as_ref(), &mut self.spare)?;
         self.set_device(&mut prepared.object)?;
@@ -237,10 +214,10 @@ impl TransmitHalf for XdpTransmit {
         signals: &TrialSignals,
     ) -> Result<Transmission, TesterError> {
         let mut prepared = self.prepared.take().expect("prepared before it transmits");
-        let rate = fastest_fps(&plan.schedule) / self.used(plan) as f64;
+        let rate = fastest_fps(&plan.schedule) / self.queue.used(plan) as f64;
         let group = AtomicU32::new(self.groups.size_for(rate));
         prepared.set_times(start, stop_at);
-        let taken_before = self.queues.taken_before(|| self.taken());
+        let taken_before = self.queue.meeting.taken_before(|| self.taken());
         let ran = self.run(&prepared, plan, stop_at, signals, &group);
         let ran = self.catch_up(&prepared, plan, &group).and(ran);
         self.captured = prepared.capture.take().map(Capture::into_captured).unwrap_or_default();
@@ -249,7 +226,7 @@ impl TransmitHalf for XdpTransmit {
         self.groups.note(rate, group);
         let report = prepared.report(plan);
         if signals.asked() > 0 {
-            signals.note_sent(signals.asked(), self.queue, SentSoFar::of(&report));
+            signals.note_sent(signals.asked(), self.queue.number, SentSoFar::of(&report));
         }
         self.keep(prepared);
         let not_sent_frames = self.not_sent(&report, taken_before)?;

@@ -74,15 +74,41 @@ pub fn open_with_room(
     largest: FrameSize,
     receive_frames: Option<usize>,
 ) -> Result<Vec<OpenPort>, TesterError> {
+    open_each(requests(testbed, port_type, largest, 1), testbed, receive_frames)
+}
+
+/// As [`open`], with so many queues.
+pub fn open_queues(
+    testbed: &Bed,
+    port_type: PortType,
+    largest: FrameSize,
+    queues: u16,
+) -> Result<Vec<OpenPort>, TesterError> {
+    open_each(requests(testbed, port_type, largest, queues), testbed, None)
+}
+
+fn requests(
+    testbed: &Bed,
+    port_type: PortType,
+    largest: FrameSize,
+    queues: u16,
+) -> Vec<PortRequest> {
     let requests = testbed.ports().iter().map(|port| PortRequest {
         id: PortId(port.port as u16),
         interface: port.interface.clone(),
         nominal_rate: LineRate::from_gbps(10),
         largest_frame: largest,
         port_type,
-        queues: 1,
+        queues,
     });
-    let requests: Vec<_> = requests.collect();
+    requests.collect()
+}
+
+fn open_each(
+    requests: Vec<PortRequest>,
+    testbed: &Bed,
+    receive_frames: Option<usize>,
+) -> Result<Vec<OpenPort>, TesterError> {
     let open = |request| open_port_with_room(request, receive_frames);
     testbed.tester().run(|| requests.iter().map(open).collect()).expect("enter the namespace")
 }

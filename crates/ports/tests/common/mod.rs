@@ -248,12 +248,15 @@ pub fn run_with(
             stream.by_queues = stream.by_queues.or(by_queues);
         }
     }
-    let signals = TrialSignals::new((0..ports.len()).map(|port| PortId(port as u16)));
+    let receivers = |(index, port): (usize, &mut Box<dyn Port>)| {
+        vec![PortId(index as u16); port.halves().receivers()]
+    };
+    let signals = TrialSignals::new(ports.iter_mut().enumerate().flat_map(receivers));
     let halves = ports.iter_mut().enumerate();
     let mut halves: Vec<_> =
         halves.map(|(index, port)| port.halves().used(plan_of(index))).collect();
-    for (index, (queues, receive)) in halves.iter_mut().enumerate() {
-        receive.prepare(&receive_plans[index]).unwrap();
+    for (index, (queues, receivers)) in halves.iter_mut().enumerate() {
+        receivers.iter_mut().for_each(|half| half.prepare(&receive_plans[index]).unwrap());
         queues.iter_mut().for_each(|(queue, plan)| queue.prepare(plan).unwrap());
     }
     let signals = &signals;
@@ -262,9 +265,11 @@ pub fn run_with(
         let mut transmitters = vec![];
         let start = clock::now() + Duration::from_ms(20);
         signals.announce(start);
-        for (index, (queues, receive)) in halves.into_iter().enumerate() {
+        for (index, (queues, halves)) in halves.into_iter().enumerate() {
             let plan = &receive_plans[index];
-            receivers.push(scope.spawn(move || receive.receive(plan, signals).unwrap()));
+            for half in halves {
+                receivers.push(scope.spawn(move || half.receive(plan, signals).unwrap()));
+            }
             let several = queues.len() > 1;
             for (number, (queue, plan)) in queues.into_iter().enumerate() {
                 let stop_at = start + trial.duration() + Duration::from_secs(2);
@@ -291,7 +296,15 @@ pub fn run_with(
         signals.set_deadline(clock::now() + trial.waits.drain);
         clock::sleep(trial.waits.drain);
         signals.close(sent_of);
-        let received = receivers.into_iter().map(|r| r.join().unwrap()).collect();
+        // Of the queues of a port the last one has what all received.
+        let mut received: Vec<PortReceived> = vec![];
+        for account in receivers.into_iter().map(|r| r.join().unwrap()) {
+            match received.last_mut().filter(|last| last.port == account.port) {
+                Some(_) if account == PortReceived::nothing(account.port) => {}
+                Some(last) => *last = account,
+                None => received.push(account),
+            }
+        }
         Outcome { sent, received, start, transmitted_at }
     })
 }
