@@ -70,7 +70,7 @@ impl<'a> Netanvil<'a> {
         Self::open_queues(bed, subject, (1, both_ends), stop)
     }
 
-    /// The same; the near end sends by so many queues.
+    /// The same; each end has so many queues.
     pub fn open_queues(
         bed: &'a Bed,
         subject: Subject,
@@ -86,7 +86,7 @@ impl<'a> Netanvil<'a> {
                 interface: interface.to_string(),
                 port_type,
                 nominal_rate: LineRate::from_gbps(10),
-                queues: if id == 0 { queues } else { 1 },
+                queues,
                 largest_frame: FrameSize::from_bytes(1518),
             });
             requests.map(|request| open_port(&request)).collect::<std::result::Result<_, _>>()

@@ -12,10 +12,15 @@ pub const QUEUES: [u16; 2] = [1, 2];
 /// Frames that the port sends in turn; each queue has every other one.
 const READY_FRAMES: usize = 64;
 
+/// The ports that can have several.
+pub const SUBJECTS: [Subject; 2] = [Subject::Xdp, Subject::AfXdp];
+
 /// So many queues at one size.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct QueueRate {
-    /// Queues that send.
+    /// netanvil's port.
+    pub subject: Subject,
+    /// Queues that send, and on an `af_xdp` port threads that receive.
     pub queues: u16,
     /// FCS included.
     pub size_bytes: u32,
@@ -35,9 +40,9 @@ pub struct Round {
 }
 
 /// Measures one case on a fresh pair.
-pub fn measure(arena: &Arena<'_>, queues: u16, size_bytes: u32) -> Result<Round> {
+pub fn measure(arena: &Arena<'_>, subject: Subject, queues: u16, size_bytes: u32) -> Result<Round> {
     let bed = Bed::with_queues(QUEUES[1])?;
-    let port = Netanvil::open_queues(&bed, Subject::Xdp, (queues, true), &arena.stop)?;
+    let port = Netanvil::open_queues(&bed, subject, (queues, true), &arena.stop)?;
     let flat_out = port.with_ready_frames(READY_FRAMES).flat_out(size_bytes)?;
     Ok(Round {
         sent_fps: flat_out.sent_fps,

@@ -218,12 +218,20 @@ fn spinning(results: &Results) -> String {
 }
 
 fn queues(results: &Results) -> Table {
-    let mut table =
-        Table::new(["queues", "bytes", "sent, M/s", "received, M/s", "lost", "x one queue"]);
+    let mut table = Table::new([
+        "port",
+        "queues",
+        "bytes",
+        "sent, M/s",
+        "received, M/s",
+        "lost",
+        "x one queue",
+    ]);
     for case in &results.queues {
-        let one = results.queue_rate(1, case.size_bytes).map(QueueRate::received_fps);
+        let one = results.queue_rate(case.subject, 1, case.size_bytes).map(QueueRate::received_fps);
         let median = |of: fn(&Round) -> f64| crate::results::median(case.rounds.iter().map(of));
         table.row([
+            case.subject.to_string(),
             case.queues.to_string(),
             case.size_bytes.to_string(),
             millions(median(|round| round.sent_fps)),

@@ -167,9 +167,15 @@ impl Results {
         let mut all = self.transmit_receive.iter();
         all.find(|case| case.subject == subject && case.size_bytes == size_bytes)
     }
-    /// So many queues at this size.
-    pub fn queue_rate(&self, queues: u16, size_bytes: u32) -> Option<&crate::queues::QueueRate> {
-        self.queues.iter().find(|case| (case.queues, case.size_bytes) == (queues, size_bytes))
+    /// So many queues of this port at this size.
+    pub fn queue_rate(
+        &self,
+        subject: Subject,
+        queues: u16,
+        size_bytes: u32,
+    ) -> Option<&crate::queues::QueueRate> {
+        let wanted = (subject, queues, size_bytes);
+        self.queues.iter().find(|case| (case.subject, case.queues, case.size_bytes) == wanted)
     }
     /// netanvil's rate over memif as a multiple of testpmd's.
     pub fn memif_ratio(&self, way: crate::memif::Way, size_bytes: u32) -> Option<f64> {

@@ -186,21 +186,26 @@ impl Suite<'_> {
         if !self.options.has(Part::Queues) {
             return Ok(());
         }
-        for (size_bytes, number) in
-            SIZES_BYTES.into_iter().flat_map(|size| queues::QUEUES.map(|number| (size, number)))
-        {
-            let case = format!("xdp, {size_bytes} bytes, queues that send: {number}");
+        let wanted = queues::SUBJECTS.into_iter().filter(|subject| self.options.wants(*subject));
+        let cases: Vec<_> = wanted
+            .flat_map(|subject| SIZES_BYTES.map(|size| (subject, size)))
+            .flat_map(|(subject, size)| queues::QUEUES.map(|number| (subject, size, number)))
+            .collect();
+        for (subject, size_bytes, number) in cases {
+            let case = format!("{subject}, {size_bytes} bytes, queues that send: {number}");
             self.say(round, &case);
-            let measured = queues::measure(&self.arena, number, size_bytes);
+            let measured = queues::measure(&self.arena, subject, number, size_bytes);
             let Some(measured) = self.keep(&case, measured)? else { continue };
             say(&format!("    {:.2} M frames/s received", measured.received_fps / 1e6));
             let all = &mut self.results.queues;
-            let same =
-                |known: &&mut QueueRate| (known.queues, known.size_bytes) == (number, size_bytes);
+            let same = |known: &&mut QueueRate| {
+                (known.subject, known.queues, known.size_bytes) == (subject, number, size_bytes)
+            };
             match all.iter_mut().find(same) {
                 Some(known) => known.rounds.push(measured),
                 None => {
-                    all.push(QueueRate { queues: number, size_bytes, rounds: vec![measured] });
+                    let rounds = vec![measured];
+                    all.push(QueueRate { subject, queues: number, size_bytes, rounds });
                 }
             }
         }

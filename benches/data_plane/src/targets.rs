@@ -63,7 +63,8 @@ pub fn judge(results: &Results) -> Vec<Verdict> {
 fn two_queues(results: &Results) -> Verdict {
     let target =
         format!("netanvil xdp: two queues at least 1.8 x what one sends ({SIZE_BYTES} bytes)");
-    let rate = |queues| results.queue_rate(queues, SIZE_BYTES).map(QueueRate::received_fps);
+    let rate =
+        |queues| results.queue_rate(Subject::Xdp, queues, SIZE_BYTES).map(QueueRate::received_fps);
     match (rate(1), rate(2)) {
         (Some(one), Some(two)) => {
             let ratio = two / one;
