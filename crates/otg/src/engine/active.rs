@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
-use trial::{Observer, PortId, Sample, Tester, TrialResult};
+use trial::{InvalidReason, Observer, PortId, PortSent, Sample, Tester, TrialResult, Validity};
 use units::{Duration, LineRate};
 use wire::ethernet::MacAddr;
 use wire::signature::RunKey;
@@ -248,11 +248,16 @@ impl ActiveConfiguration {
                 self.settled.notify_all();
                 flow_trial
             };
-            let mut looks = Looks { active: self, streams: &flow_trial.streams, before: None };
+            let streams = &flow_trial.streams;
+            let mut looks = Looks { active: self, streams, before: None, has_ended: false };
             let ran = tester.run_observed(&flow_trial.trial, &mut looks);
+            let has_ended = looks.has_ended;
             let mut board = lock(&self.board);
             match ran {
-                Ok(result) => {
+                Ok(mut result) => {
+                    if has_ended {
+                        forgive_unbegun(&mut result.sent, &mut result.validity);
+                    }
                     board.settle(&flow_trial.streams, &result, &flow_trial.due(&intended(&result)));
                     note(&mut board.notes, &result);
                     lock(&self.captures).settle(&flow_trial.trial.captures);
@@ -267,6 +272,24 @@ impl ActiveConfiguration {
 
 fn intended(result: &TrialResult) -> BTreeMap<PortId, u64> {
     result.sent.iter().map(|sent| (sent.report.port, sent.report.intended_frames)).collect()
+}
+
+/// Of a port whose trial was ended before more than its first frame was due, and before that one left, nobody knows
+/// whether it would have fallen short; the next trial sends the frame.
+fn forgive_unbegun(sent: &mut [PortSent], validity: &mut Validity) {
+    let is_unbegun =
+        |sent: &PortSent| sent.report.sent_frames == 0 && sent.report.intended_frames <= 1;
+    let unbegun: BTreeSet<PortId> =
+        sent.iter().filter(|sent| is_unbegun(sent)).map(|sent| sent.report.port).collect();
+    let ports = sent.iter_mut().filter(|sent| unbegun.contains(&sent.report.port));
+    ports.for_each(|sent| sent.report.intended_frames = 0);
+    let Validity::Invalid(reasons) = validity else { return };
+    reasons.retain(
+        |reason| !matches!(reason, InvalidReason::Shortfall { port, .. } if unbegun.contains(port)),
+    );
+    if reasons.is_empty() {
+        *validity = Validity::Valid;
+    }
 }
 
 /// A flow all of whose frames have left is stopped.
@@ -312,6 +335,8 @@ struct Looks<'a> {
     active: &'a ActiveConfiguration,
     streams: &'a Streams,
     before: Option<Sample>,
+    /// It was ended because something else is wanted.
+    has_ended: bool,
 }
 
 impl Observer for Looks<'_> {
@@ -325,6 +350,62 @@ impl Observer for Looks<'_> {
     }
 
     fn ends(&mut self) -> bool {
-        self.active.changed.load(Ordering::SeqCst)
+        self.has_ended |= self.active.changed.load(Ordering::SeqCst);
+        self.has_ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trial::{Deferred, Histogram, Paused, Slips, TransmitReport, ValidityLimits};
+    use units::FrameRate;
+
+    /// A port at 50 frames a second of whose frames so many were due.
+    fn sent(port: u16, due: u64, sent_frames: u64) -> PortSent {
+        let report = TransmitReport {
+            port: PortId(port),
+            intended_frames: due,
+            sent_frames,
+            sent_bytes: 0,
+            sent_of_stream: vec![],
+            first_departure: None,
+            last_departure: None,
+            lateness: Histogram::new(Duration::from_ns(1)),
+            late_frames: 0,
+            late_after: Duration::from_us(20),
+            slips: Slips::default(),
+            paused: Paused::default(),
+            deferred: Deferred::default(),
+            by_length: None,
+        };
+        PortSent { report, intended_rate: FrameRate::from_fps(50), dropped_by_tester: 0 }
+    }
+
+    /// What is left of the reasons, by port, and the frames that count as due.
+    fn forgiven(mut all: Vec<PortSent>) -> (Vec<PortId>, Vec<u64>) {
+        let mut validity = trial::validity::judge(&ValidityLimits::default(), &all, &[], &[]);
+        assert_ne!(validity, Validity::Valid);
+        forgive_unbegun(&mut all, &mut validity);
+        let reasons = match validity {
+            Validity::Valid => vec![],
+            Validity::Invalid(reasons) => reasons,
+        };
+        let port = |reason: &InvalidReason| match reason {
+            InvalidReason::Shortfall { port, .. } => *port,
+            other => panic!("{other}"),
+        };
+        (
+            reasons.iter().map(port).collect(),
+            all.iter().map(|sent| sent.report.intended_frames).collect(),
+        )
+    }
+
+    #[test]
+    fn a_pause_before_the_first_frame_is_no_shortfall() {
+        assert_eq!(forgiven(vec![sent(0, 1, 0)]), (vec![], vec![0]));
+        assert_eq!(forgiven(vec![sent(0, 0, 0)]), (vec![], vec![0]));
+        // One that lagged behind stays, whatever the other did.
+        assert_eq!(forgiven(vec![sent(0, 1, 0), sent(1, 5, 0)]), (vec![PortId(1)], vec![0, 5]));
     }
 }
