@@ -8,7 +8,7 @@ use crate::job::{Job, JobEntry, Order};
 use crate::metrics;
 use crate::refusal::Refusal;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
+use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::header::{CONTENT_TYPE, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
@@ -191,7 +191,7 @@ async fn stop(
     body: Body,
 ) -> Answer<Json<JobEntry>> {
     let Stop { kill } = read(&headers, body, "{} or {\"kill\": true}")?;
-    let job = shared.jobs.of(&id, &shared.folder.path_of(&id)?)?;
+    let job = shared.jobs.of(&id, &shared.folder)?;
     if kill {
         job.kill()
     } else {
@@ -245,7 +245,7 @@ async fn keys(
         return Err(Refusal::bad(format!("{other:?} is no key of traffic"))
             .help(format!("the keys are {KEYS:?}")));
     }
-    let job = shared.jobs.of(&id, &shared.folder.path_of(&id)?)?;
+    let job = shared.jobs.of(&id, &shared.folder)?;
     job.press(&keys)?;
     Ok(Json(job.entry()))
 }
@@ -290,9 +290,12 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 async fn events(
     State(shared): App,
     Path(id): Path<String>,
-    Query(After { after }): Query<After>,
+    query: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
+    let Query(After { after }) = query.map_err(|rejection| {
+        Refusal::bad(rejection.body_text()).help("write ?after=ID once, or leave it out")
+    })?;
     let last =
         headers.get(LAST_EVENT_ID).map(|id| String::from_utf8_lossy(id.as_bytes()).into_owned());
     let after = match last.or(after) {
@@ -367,8 +370,11 @@ impl Follower {
 
 async fn balance(
     State(shared): App,
-    Path((id, number)): Path<(String, u64)>,
+    place: Result<Path<(String, u64)>, PathRejection>,
 ) -> Answer<Html<String>> {
+    let Path((id, number)) = place.map_err(|rejection| {
+        Refusal::bad(rejection.body_text()).help("write /api/runs/ID/trials/NUMBER/balance")
+    })?;
     let feed = open(shared, id).await?;
     aside(move || {
         let trial = feed.trial(number).map_err(Refusal::broken)?;
@@ -393,8 +399,12 @@ struct Compared {
 
 async fn comparison(
     State(shared): App,
-    Query(Compared { before, after }): Query<Compared>,
+    query: Result<Query<Compared>, QueryRejection>,
 ) -> Answer<Html<String>> {
+    let Query(Compared { before, after }) = query.map_err(|rejection| {
+        Refusal::bad(rejection.body_text())
+            .help("write /compare?before=ID&after=ID; GET /api/state lists the runs")
+    })?;
     aside(move || {
         let (a, b) = (read_run(&shared, &before)?, read_run(&shared, &after)?);
         let comparison = compare::compare((&before, &a), (&after, &b));

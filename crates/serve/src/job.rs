@@ -333,14 +333,18 @@ impl Jobs {
         lock(&self.latest).clone()
     }
 
-    /// The one that writes to this folder, which can be stopped here.
-    pub fn of(&self, id: &str, folder: &Path) -> Result<Arc<Job>, Refusal> {
-        let job = self.latest().filter(|job| job.id == id && !job.has_ended());
-        job.ok_or_else(|| match record(folder).is_some_and(|(_, file)| is_written(&file)) {
-            true => Refusal::conflict(format!("{id} was not started here"))
-                .help("press Ctrl-C where it was started"),
-            false => Refusal::conflict(format!("{id} has ended")),
-        })
+    /// The one of this name, which can be stopped here.
+    pub fn of(&self, id: &str, folder: &Folder) -> Result<Arc<Job>, Refusal> {
+        let ended = || Refusal::conflict(format!("{id} has ended"));
+        // It may have no record yet.
+        if let Some(job) = self.latest().filter(|job| job.id == id) {
+            return if job.has_ended() { Err(ended()) } else { Ok(job) };
+        }
+        match record(&folder.find(id)?).is_some_and(|(_, file)| is_written(&file)) {
+            true => Err(Refusal::conflict(format!("{id} was not started here"))
+                .help("press Ctrl-C where it was started")),
+            false => Err(ended()),
+        }
     }
 
     /// Starts a run or traffic.

@@ -3,6 +3,7 @@
 use super::client::{Events, get, post, reply, text};
 use super::server::{Server, wait_for};
 use crate::common::Scratch;
+use serde_json::json;
 use std::io::Write;
 use std::net::TcpStream;
 
@@ -63,6 +64,23 @@ fn malformed_requests_are_answered_with_what_is_wrong_and_what_to_send() {
     ] {
         let refused = server.get(path);
         assert!([400, 404].contains(&refused.status), "{path}: {}", refused.status);
+    }
+    // Whatever is refused says so in JSON, with what to write.
+    for path in [
+        "/compare",
+        "/compare?before=a",
+        "/api/runs/x/events?after=1&after=2",
+        "/api/runs/x/trials/y/balance",
+    ] {
+        let refused = server.get(path);
+        assert_eq!(refused.status, 400, "{path}: {}", refused.text());
+        let told = refused.json();
+        assert!(told["error"].is_string() && told["help"].is_string(), "{path}: {told}");
+    }
+    for what in ["stop", "keys", "resume"] {
+        let body = if what == "keys" { json!({ "keys": "p" }) } else { json!({}) };
+        let refused = server.post(&format!("/api/runs/nope/{what}"), &body);
+        assert_eq!(refused.status, 404, "{what}: {}", refused.text());
     }
     assert_eq!(get(&server.address, "/api/runs", &[]).status, 405);
     let odd = get(&server.address, "/api/runs/x/events", &[("Last-Event-ID", "-1")]);
