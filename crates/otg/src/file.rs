@@ -1,11 +1,12 @@
-//! The flows of a configuration in a file, as ready frames for `netanvil traffic`: what a client would have sent to
-//! the API, without one.
+//! The flows of a configuration in a file, for `netanvil traffic`: what a client would have sent to the API, without
+//! one.
 
 use crate::engine::{port_ids, typed};
 use crate::error::Refusal;
-use crate::flow::{self, Ground};
+use crate::flow::{self, Frames, Ground};
 use crate::model::{Config, Flow, FlowDurationChoice, FlowRateChoice};
 use std::collections::BTreeMap;
+use traffic::replay::Rewrite;
 use trial::PortId;
 use units::{FrameRate, LineRate};
 use wire::signature::{Form, Key};
@@ -15,10 +16,23 @@ use wire::signature::{Form, Key};
 pub struct FileFlow {
     /// Its name.
     pub name: String,
-    /// One period of its frames, without FCS.
-    pub frames: Vec<Vec<u8>>,
     /// Its rate.
     pub rate: FrameRate,
+    frames: Frames,
+}
+
+impl FileFlow {
+    /// One period of its frames, without FCS, between these addresses. Each ends with a signature of [`Form::Full`],
+    /// which is part of its payload.
+    pub fn frames(&self, rewrite: &Rewrite, (key, stream): (Key, u16)) -> Vec<Vec<u8>> {
+        let frames = self.frames.clone().readdressed(rewrite).ready(0, key, stream);
+        frames.into_iter().map(|frame| frame.bytes).collect()
+    }
+
+    /// Its longest frame, FCS included.
+    pub fn longest_bytes(&self) -> u32 {
+        self.frames.sizes().iter().copied().max().unwrap_or(0)
+    }
 }
 
 /// Reads a configuration of the API (JSON) and gives its flows. They all go from its first port to its second: these
@@ -108,17 +122,18 @@ fn ready(plan: &flow::FlowPlan, at: usize, with_macs: bool) -> Result<FileFlow, 
         return Err(Refusal::new(&format!("{path}.size"), what));
     }
     if leg.frames.has_bad_sums() {
-        let what = "checksums are made good when the frames are sent; leave `bad` out";
+        let what = "traffic sends good checksums only; leave `bad` and given checksums out";
         return Err(Refusal::new(&format!("{path}.packet"), what.into()));
     }
-    let frames = leg.frames.ready(0, Key::from_seed(0), 0).into_iter().map(|frame| frame.bytes);
-    Ok(FileFlow { name: plan.name.clone(), frames: frames.collect(), rate: leg.pace.rate })
+    Ok(FileFlow { name: plan.name.clone(), rate: leg.pace.rate, frames: leg.frames.clone() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+    use wire::ethernet::MacAddr;
+    use wire::signature;
 
     fn config() -> Value {
         json!({
@@ -149,11 +164,61 @@ mod tests {
         assert_eq!((flows.len(), flows[0].name.as_str()), (1, "f1"));
         assert_eq!(flows[0].rate, FrameRate::from_fps(2_500));
         // 128 bytes with FCS; destination ports 5000 to 5002 (RFC 768: bytes 36 and 37 of the frame).
-        let frames = &flows[0].frames;
+        let frames = flows[0].frames(&Rewrite::default(), (Key::from_seed(0), 0));
         assert!(frames.iter().all(|frame| frame.len() == 124 && frame[..6] == [2, 0, 0, 0, 0, 2]));
         let ports: Vec<u16> =
             frames.iter().map(|frame| u16::from_be_bytes([frame[36], frame[37]])).collect();
         assert_eq!(ports, [5_000, 5_001, 5_002]);
+    }
+
+    /// Each frame has the addresses asked for, and good checksums for its own signature: RFC 791, RFC 768.
+    #[test]
+    fn other_addresses_and_another_key_leave_checksums_good() {
+        let flows = flows_of_file(&config().to_string(), false).unwrap();
+        let rewrite = Rewrite {
+            macs: Some((MacAddr([6; 6]), MacAddr([8; 6]))),
+            ipv4: Some(([10, 0, 0, 1].into(), [10, 0, 0, 2].into())),
+            ipv6: None,
+        };
+        let key = Key::from_seed(77);
+        for frame in flows[0].frames(&rewrite, (key, 5)) {
+            assert_eq!((&frame[..6], &frame[6..12]), (&[8; 6][..], &[6; 6][..]));
+            assert_eq!(frame[26..34], [10, 0, 0, 1, 10, 0, 0, 2]);
+            assert!(wire::verify::transport_is_good(&frame));
+            let packet = wire::ipv4::View::new_checked(&frame[14..]).unwrap();
+            assert_eq!(packet.verify_checksum(), Ok(()));
+            assert_eq!(signature::read(Form::Full, key, &frame).map(|stamp| stamp.stream), Some(5));
+        }
+    }
+
+    /// A custom header in the place of Ethernet has addresses, too; what is behind an MPLS label is somebody else's.
+    #[test]
+    fn other_addresses_are_those_of_the_frame_and_of_a_packet_right_behind_its_tags() {
+        let rewrite = Rewrite {
+            macs: Some((MacAddr([6; 6]), MacAddr([8; 6]))),
+            ipv4: Some(([10, 0, 0, 1].into(), [10, 0, 0, 2].into())),
+            ipv6: None,
+        };
+        let ipv4 = config()["flows"][0]["packet"][1].clone();
+        let ethernet = json!({"choice": "ethernet", "ethernet": {}});
+        let vlan = json!({"choice": "vlan", "vlan": {}});
+        let mpls = json!({"choice": "mpls", "mpls": {}});
+        let bytes = "0200000000010200000000020800";
+        let custom = json!({"choice": "custom", "custom": {"bytes": bytes}});
+        let own = [198, 18, 0, 1, 198, 19, 0, 1];
+        for (packet, expected) in [
+            (json!([custom, ipv4]), [10, 0, 0, 1, 10, 0, 0, 2]),
+            (json!([ethernet, vlan, ipv4]), [10, 0, 0, 1, 10, 0, 0, 2]),
+            (json!([ethernet, mpls, ipv4]), own),
+        ] {
+            let mut config = config();
+            config["flows"][0]["packet"] = packet;
+            let flows = flows_of_file(&config.to_string(), false).unwrap();
+            let frame = flows[0].frames(&rewrite, (Key::from_seed(0), 0)).remove(0);
+            let header = wire::ethernet::View::new_unchecked(&frame[..]);
+            assert_eq!((header.src(), header.dst()), (MacAddr([6; 6]), MacAddr([8; 6])));
+            assert!(frame.windows(8).any(|part| part == expected), "{config}");
+        }
     }
 
     /// The place of what is wrong, and a word of what to do.

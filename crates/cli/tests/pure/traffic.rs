@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::{Ran, Scratch, pcap};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn traffic(scratch: &Scratch, arguments: &str, more: &[&str]) -> Ran {
     let mut command = scratch.command(&format!("traffic {arguments}"));
@@ -393,4 +393,69 @@ fn flows_of_an_otg_file_have_their_rates_or_share_one() {
     refused("--otg share.json", "share.json: flows[1].rate: a share of a line");
     refused("--otg flows.json --pcap a.pcap", "cannot be used with");
     refused("--rewrite mac --rate 1kpps", "--pcap");
+}
+
+/// Every frame is as long as its flow says, whatever its headers are and whatever they say (IEEE 802.3: 128 bytes with
+/// FCS; 1518 are no giant).
+#[test]
+fn flows_of_an_otg_file_keep_their_sizes_whatever_their_headers() {
+    let scratch = Scratch::new();
+    let given = |name: &str, fields: Value| json!({"choice": name, name: fields});
+    let value = |value: u64| json!({"choice": "value", "value": value});
+    let mac = |last: u64| json!({"choice": "value", "value": format!("02:00:00:00:00:0{last}")});
+    let eth = given("ethernet", json!({"src": mac(1), "dst": mac(2)}));
+    let udp = given("udp", json!({}));
+    let ip = |fields: Value| given("ipv4", fields);
+    let plain = ip(json!({}));
+    let mpls = given("mpls", json!({"label": value(16)}));
+    let icmp = json!({"choice": "icmp", "icmp": {"choice": "echo", "echo": {}}});
+    let kinds = [
+        ("udp", json!([eth, plain, udp])),
+        ("tcp", json!([eth, plain, given("tcp", json!({}))])),
+        ("icmp", json!([eth, plain, icmp])),
+        ("mpls", json!([eth, mpls, plain, udp])),
+        ("arp", json!([eth, given("arp", json!({}))])),
+        ("ethernet", json!([eth])),
+        ("ipv4", json!([eth, plain])),
+        ("ipv6", json!([eth, given("ipv6", json!({}))])),
+        ("gre", json!([eth, plain, given("gre", json!({})), plain, udp])),
+        ("igmp", json!([eth, plain, given("igmpv1", json!({}))])),
+        ("ppp", json!([eth, given("ppp", json!({}))])),
+        ("custom", json!([eth, given("custom", json!({"bytes": "aabbcc"}))])),
+        ("short", json!([eth, ip(json!({"total_length": value(60)})), udp])),
+        ("fragment", json!([eth, ip(json!({"more_fragments": value(1)})), udp])),
+    ];
+    for (name, packet) in kinds {
+        for size in [128, 1_518] {
+            let config = json!({
+                "ports": [{"name": "p1", "location": "eth1"}, {"name": "p2", "location": "eth2"}],
+                "flows": [{
+                    "name": name,
+                    "tx_rx": {"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p2"]}},
+                    "packet": packet,
+                    "size": {"choice": "fixed", "fixed": size},
+                    "rate": {"choice": "pps", "pps": 100},
+                    "metrics": {"enable": true}
+                }]
+            });
+            scratch.file("flows.json", &config.to_string());
+            for more in ["", "--rewrite mac,ip"] {
+                let send = format!(
+                    "--sim bridge --otg flows.json --duration 1s --json --quiet --rate 100pps {more}"
+                );
+                let lines = json_lines(&traffic(&scratch, &send, &[]).expect(0));
+                let summary = lines.last().unwrap();
+                let told = (&summary["sent_frames"], &summary["sent_bytes"]);
+                assert_eq!(told, (&json!(100), &json!(100 * size)), "{name} {more}");
+                // IGMP ends at a simulated port, and is no frame that was carried.
+                if name != "igmp" {
+                    assert_eq!(summary["lost_frames"], 0, "{name} {size} {more}");
+                }
+                assert_eq!(summary["corrupted_frames"], 0, "{name} {more}");
+            }
+        }
+    }
+    // Beside --rewrite mac both ports would send with the same addresses.
+    let ran = traffic(&scratch, "--sim bridge --otg flows.json --bidirectional", &[]).expect(2);
+    assert!(ran.stderr.contains("rewrite mac"), "{}", ran.stderr);
 }

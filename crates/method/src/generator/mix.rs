@@ -136,6 +136,7 @@ impl Mix {
                 Some(mut all) => {
                     let tested = trial.streams.into_iter().filter(|s| s.role == trial::Role::Test);
                     all.streams.extend(tested);
+                    all.verify_payload &= trial.verify_payload;
                     // Each protocol has learning frames of its own; one wait does for all.
                     for mut step in trial.prelude {
                         if !all.prelude.iter().any(|known| known.frames == step.frames) {

@@ -19,7 +19,8 @@ impl Traffic {
     /// Protocol and stream format, in words.
     pub fn describe(&self) -> String {
         if let Some(replay) = &self.replay {
-            return replay.describe();
+            let checksums = if self.verify_checksums { "" } else { ", checksums not verified" };
+            return replay.describe() + checksums;
         }
         let config = &self.config;
         let mut words = vec![self.protocol_in_words()];
@@ -102,8 +103,8 @@ impl Traffic {
     /// The first frame of each kind and direction, header by header: addresses, ports, TTL (RFC 2544 section
     /// 8). Streams of more than one pair of ports are like the first, between other addresses.
     pub(crate) fn formats(&self) -> Vec<String> {
-        if self.replay.is_some() {
-            return vec!["frames of a capture".into()];
+        if let Some(replay) = &self.replay {
+            return vec![replay.origin().into()];
         }
         let streams = 0..if self.pattern.is_pair() { self.streams_of_test() } else { 1 };
         let templates = streams.flat_map(|index| self.templates(index));

@@ -3,9 +3,11 @@
 use super::Refusal;
 use super::header::{Field, Header, Kind};
 use super::payload::Payload;
-use super::values::Values;
+use super::values::{Values, mac_number};
+use traffic::replay::Rewrite;
 use trial::StreamFrame;
 use wire::checksum::Sum;
+use wire::ethernet;
 use wire::signature::{self, Form, Key, Stamp};
 
 /// FCS, which a frame's bytes are without.
@@ -234,6 +236,36 @@ fn lcm(a: u64, b: u64) -> u64 {
 }
 
 impl Frames {
+    /// The same between other addresses: those of the frame, and of an IP packet right behind its Ethernet header and
+    /// tags. Lengths and checksums follow, since they are worked out from the headers.
+    #[must_use]
+    pub fn readdressed(mut self, rewrite: &Rewrite) -> Frames {
+        if let (Some((source, destination)), Some(first)) = (rewrite.macs, self.headers.first_mut())
+        {
+            match first.kind {
+                Kind::Custom => {
+                    let mut header = ethernet::View::new_unchecked(&mut first.bytes);
+                    header.set_src(source);
+                    header.set_dst(destination);
+                }
+                _ => first.set_ends(mac_number(source), mac_number(destination)),
+            }
+        }
+        let behind = self.headers.iter_mut().skip(1).find(|header| header.kind != Kind::Vlan);
+        if let Some(packet) = behind {
+            match (packet.kind, rewrite.ipv4, rewrite.ipv6) {
+                (Kind::Ipv4, Some((source, destination)), _) => {
+                    packet.set_ends(source.to_bits().into(), destination.to_bits().into());
+                }
+                (Kind::Ipv6, _, Some((source, destination))) => {
+                    packet.set_ends(source.to_bits(), destination.to_bits());
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+
     /// Puts a destination in the place of one that the sender was to find out.
     pub fn set_destination(&mut self, mac: u128) {
         let field = self.headers.first_mut().and_then(|header| header.field_mut("dst"));

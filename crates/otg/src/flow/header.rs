@@ -116,6 +116,15 @@ impl Header {
         self.fields.iter_mut().find(|field| field.name == name)
     }
 
+    /// Gives it one source and one destination, where it has such fields.
+    pub fn set_ends(&mut self, source: u128, destination: u128) {
+        for (name, value) in [("src", source), ("dst", destination)] {
+            if let Some(field) = self.field_mut(name) {
+                field.values = Values::Listed(vec![value]);
+            }
+        }
+    }
+
     /// Where a field begins, in bits from the header's start.
     pub fn bit_of(&self, name: &str) -> Option<usize> {
         let at = self.fields.iter().position(|field| field.name == name)?;

@@ -8,8 +8,10 @@ use method::{
     Destinations, ExtensionHeader, Flows, Modifier, Protocol, Rewrites, SuiteConfig, Topology,
     Traffic, Vary,
 };
+use otg::FileFlow;
 use serde::Deserialize;
 use std::path::Path;
+use std::sync::Arc;
 use traffic::size::SizePattern;
 use units::{Duration, FrameRate, FrameSize};
 use wire::signature::Form;
@@ -48,11 +50,19 @@ pub struct Stream {
 pub struct Streams {
     streams: Vec<(Stream, SizePattern, Option<Flows>)>,
     /// Frames of each stream, sent instead of built ones.
-    ready: Option<(Vec<Vec<Vec<u8>>>, Rewrites)>,
+    ready: Option<(Ready, Rewrites)>,
     /// The times between captured frames; `None` where none were captured.
     gaps: Option<Result<Vec<Duration>, Untimed>>,
     /// The load that a file of flows asks for.
     load: Option<FrameRate>,
+}
+
+/// Frames that are not built here.
+enum Ready {
+    /// Those of a capture, as one stream.
+    Captured(Vec<Vec<u8>>),
+    /// Each stream's flow.
+    Flows(Vec<Arc<FileFlow>>),
 }
 
 /// More turns a round of streams does not have.
@@ -104,23 +114,24 @@ impl Streams {
             errors[1..].iter().fold(failure, |failure, error| failure.help(error))
         })?;
         let rates: Vec<f64> = flows.iter().map(|flow| flow.rate.fps()).collect();
-        let stream = |(flow, weight): (&otg::FileFlow, u64)| {
+        let stream = |(flow, weight): (&FileFlow, u64)| {
             let stream =
                 Stream { name: flow.name.clone(), weight: Some(weight), ..Stream::default() };
-            (stream, longest(&flow.frames, 0), None)
+            (stream, with_room(flow.longest_bytes()), None)
         };
         let streams = flows.iter().zip(weights(&rates)).map(stream).collect();
         let load = FrameRate::from_fps_f64(rates.iter().sum());
-        let frames = flows.into_iter().map(|flow| flow.frames).collect();
-        Ok(Streams { streams, ready: Some((frames, rewrites)), gaps: None, load: Some(load) })
+        let ready = Ready::Flows(flows.into_iter().map(Arc::new).collect());
+        Ok(Streams { streams, ready: Some((ready, rewrites)), gaps: None, load: Some(load) })
     }
 
     /// The frames of a capture.
     pub fn captured(pcap: Pcap, rewrites: Rewrites) -> Self {
-        let size = longest(&pcap.frames, Form::Full.len_bytes());
+        let longest = pcap.frames.iter().map(Vec::len).max().unwrap_or(0);
+        let size = with_room((longest + FCS_BYTES + Form::Full.len_bytes()) as u32);
         let one = (Stream::default(), size, None);
         let Pcap { frames, gaps } = pcap;
-        let ready = Some((vec![frames], rewrites));
+        let ready = Some((Ready::Captured(frames), rewrites));
         Streams { streams: vec![one], ready, gaps: Some(gaps), load: None }
     }
 
@@ -161,8 +172,17 @@ impl Streams {
                 false => Failure::new(format!("stream {}: {error}", stream.name)),
             })?;
             let traffic = match &self.ready {
-                Some((frames, rewrites)) => {
-                    traffic.replaying(frames[at].clone(), *rewrites).map_err(Failure::new)?
+                Some((Ready::Captured(frames), rewrites)) => {
+                    traffic.replaying(frames.clone(), *rewrites).map_err(Failure::new)?
+                }
+                Some((Ready::Flows(flows), rewrites)) => {
+                    let flow = flows[at].clone();
+                    traffic
+                        .sending(
+                            move |rewrite, signature| flow.frames(rewrite, signature),
+                            *rewrites,
+                        )
+                        .map_err(Failure::new)?
                 }
                 None => traffic,
             };
@@ -172,10 +192,9 @@ impl Streams {
     }
 }
 
-/// A size that the longest frame has room in, with so many bytes more.
-fn longest(frames: &[Vec<u8>], more: usize) -> SizePattern {
-    let longest = frames.iter().map(Vec::len).max().unwrap_or(0) + FCS_BYTES + more;
-    SizePattern::Fixed(FrameSize::from_bytes((longest as u32).clamp(64, 65_535)))
+/// A size that a frame of so many bytes has room in.
+fn with_room(bytes: u32) -> SizePattern {
+    SizePattern::Fixed(FrameSize::from_bytes(bytes.clamp(64, 65_535)))
 }
 
 /// Turns in proportion to these rates: exactly, where whole numbers can say it in a round that is not too long.
