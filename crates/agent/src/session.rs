@@ -323,9 +323,9 @@ impl Session {
 
     fn gone(&self, why: &str) -> TesterError {
         TesterError::PortGone {
-            port: format!("all of {}", self.host),
+            port: format!("of {}", self.host),
             detail: format!(
-                "{why}; check that `netanvil agent` runs on {} and can be reached, then go on with --resume",
+                "{why}; check that `netanvil agent` runs on {} and can be reached",
                 self.host
             ),
         }

@@ -2,8 +2,9 @@
 
 use crate::clock;
 use crate::cores::{self, CorePlan};
+use crate::interface::Interface;
 use crate::live_trial::LiveTrial;
-use crate::open::{OpenPort, settle_process};
+use crate::open::{ETHERNET_OVERHEAD_BYTES, OpenPort, settle_process};
 use crate::pressure::DeviceThread;
 use kernel::thread;
 use std::collections::BTreeSet;
@@ -194,13 +195,11 @@ impl LiveTester {
             known(load.port)?;
         }
         for stream in &trial.streams {
-            let has_interface = known(stream.from)?.interface().is_some();
-            let port = known(stream.from)?.describe();
+            let port = known(stream.from)?;
             let longest = stream.frames.iter().map(|frame| bytes_against_mtu(&frame.bytes)).max();
             let size_bytes = longest.unwrap_or(0) as u32 + 4;
-            if size_bytes > port.max_frame_size_bytes {
-                let (name, max_bytes) = (&port.name, port.max_frame_size_bytes);
-                return Err(mtu_too_small(name, size_bytes, max_bytes, has_interface));
+            if size_bytes > port.describe().max_frame_size_bytes {
+                return Err(too_long(port, size_bytes));
             }
         }
         let bad = trial.streams.iter().filter(|stream| stream.bad_fcs);
@@ -346,20 +345,31 @@ fn bytes_against_mtu(frame: &[u8]) -> usize {
     frame.len() - if tagged { vlan::HEADER_LEN } else { 0 }
 }
 
-fn mtu_too_small(port: &str, size_bytes: u32, max_bytes: u32, has_interface: bool) -> TesterError {
-    let mtu = |frame_bytes: u32| frame_bytes.saturating_sub(18);
-    let remedy = match has_interface {
-        true => format!(
-            "ip link set {port} mtu {}, likewise on the device's side, and start again",
-            mtu(size_bytes)
+/// A frame that a port does not send: its interface needs another MTU, or the port has to be of another kind.
+fn too_long(port: &OpenPort, size_bytes: u32) -> TesterError {
+    let described = port.describe();
+    let (name, most) = (&described.name, described.max_frame_size_bytes);
+    let mtu = |frame_bytes: u32| frame_bytes.saturating_sub(ETHERNET_OVERHEAD_BYTES);
+    let raise =
+        format!("ip link set {name} mtu {}, likewise on the device's side", mtu(size_bytes));
+    let limited_by_mtu = format!("frames of {size_bytes} bytes with an MTU of {} bytes", mtu(most));
+    let (what, remedy) = match port.interface().map(Interface::state) {
+        None => (
+            limited_by_mtu,
+            "open the port for frames of that size: name it among the sizes of the run".into(),
         ),
-        false => "open the port for frames of that size: name it among the sizes of the run".into(),
+        Some(Ok(state)) if mtu(most) < state.mtu_bytes => {
+            let kind = &described.port_type;
+            let other = "use --port-type af_xdp or --port-type af_packet";
+            let remedy = match mtu(size_bytes) <= state.mtu_bytes {
+                true => other.into(),
+                false => format!("{other}, and {raise}"),
+            };
+            (format!("frames of {size_bytes} bytes; {kind} ports send at most {most}"), remedy)
+        }
+        Some(_) => (limited_by_mtu, format!("{raise}, and start again")),
     };
-    TesterError::Unsupported {
-        port: port.into(),
-        what: format!("frames of {size_bytes} bytes with an MTU of {} bytes", mtu(max_bytes)),
-        remedy,
-    }
+    TesterError::Unsupported { port: name.clone(), what, remedy }
 }
 
 #[cfg(test)]

@@ -36,7 +36,10 @@ fn an_agent_that_is_killed_ends_the_run_and_frees_its_port() {
         }
         match outcome {
             Err(TesterError::PortGone { port, detail }) => {
-                assert!(port.contains(&name) && detail.contains("--resume"), "{port}: {detail}");
+                assert!(
+                    port.contains(&name) && detail.contains("netanvil agent"),
+                    "{port}: {detail}"
+                );
             }
             other => panic!("killed after {moment:?}: {other:?}"),
         }

@@ -222,6 +222,17 @@ fn auto_goes_round_a_far_end_that_takes_no_xdp_frames() {
     assert_eq!(opened().port_type, "xdp");
 }
 
+/// An MTU that is large enough does not help a kind of port whose frames are shorter.
+#[test]
+fn frames_too_long_for_a_kind_of_port_name_another_kind() {
+    let testbed = bed::loopback(9000);
+    let mut tester = bed::tester(&testbed, PortType::XDP, FrameSize::MAX_ETHERNET);
+    let jumbos = trial(&testbed, 100, Duration::from_ms(10), FrameSize::from_bytes(8_042));
+    let error = tester.run(&jumbos).expect_err("refused").to_string();
+    assert!(error.contains("8042") && error.contains("--port-type af_xdp"), "{error}");
+    assert!(!error.contains("ip link set"), "{error}");
+}
+
 #[test]
 fn an_mtu_too_small_names_mtu_frame_size_and_remedy() {
     let testbed = bed::loopback(1500);

@@ -92,6 +92,11 @@ pub fn summary(totals: &Totals, judged: &[(TrafficCriterion, Met)], suspects: &[
     })
 }
 
+/// Traffic that broke off, in place of its summary.
+pub fn failed(error: &str) -> Value {
+    json!({ "event": "failed", "error": error })
+}
+
 fn stream((name, totals): (&String, &StreamTotals)) -> Value {
     json!({
         "name": name,

@@ -16,7 +16,7 @@ use crate::{interrupt, output, support, suspects};
 use clap::Args;
 use method::generator::{Generator, GeneratorConfig, STRETCH_FRAMES, Totals, TrafficCriterion};
 use method::versus::Met;
-use method::{Destinations, Flows, Profile, Rewrites, Vary};
+use method::{Destinations, Flows, Profile, Rewrites, RunError, Vary};
 use pcap::{Pcap, Untimed};
 use screen::{Hands, Screen};
 use std::net::SocketAddr;
@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use streams::Streams;
 use traffic::size::SizePattern;
+use trial::TesterError;
 use units::text::Load;
 use units::{Duration, FrameRate, FrameSize};
 use wire::signature::RunKey;
@@ -266,7 +267,17 @@ impl<'a> Request<'a> {
         screen.begin(&setup.device, &mix, &config, rate)?;
         let mut hands = Hands::new(&screen, keys, mix.len());
         let tester = setup.tester.as_mut();
-        generator.run(tester, &mut hands, &mut |event| screen.show(event)).map_err(Failure::new)
+        let sent = generator.run(tester, &mut hands, &mut |event| screen.show(event));
+        sent.map_err(|error| {
+            let words = vanished(&error);
+            screen.fail(words.as_deref().unwrap_or(&error.to_string()));
+            match words {
+                None => Failure::new(error),
+                Some(words) => {
+                    Failure::new(words).help("there is no summary: what was counted is lost")
+                }
+            }
+        })
     }
 
     fn conclude(&self, totals: &Totals) -> Outcome {
@@ -287,6 +298,19 @@ impl<'a> Request<'a> {
             (_, false) => Exit::Invalid,
             _ => Exit::Done,
         })
+    }
+}
+
+/// What has vanished, if that is the error. Traffic is not resumed, and what an end that is gone counted went with it.
+fn vanished(error: &RunError) -> Option<String> {
+    match error {
+        RunError::Tester(TesterError::PortGone { port, detail }) => {
+            Some(format!("port {port} has vanished: {detail}"))
+        }
+        RunError::Tester(TesterError::DeviceGone(detail)) => {
+            Some(format!("the device under test has vanished: {detail}"))
+        }
+        _ => None,
     }
 }
 
@@ -360,4 +384,24 @@ fn flows(arguments: &TrafficArgs) -> Option<Flows> {
 fn flows_by(count: u64, vary: &[Vary]) -> Flows {
     let vary = if vary.is_empty() { vec![Vary::DstPort] } else { vary.to_vec() };
     Flows { count, vary }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Traffic has no `--resume`, and keeps no results.
+    #[test]
+    fn what_has_vanished_is_named_and_nothing_is_promised() {
+        let gone = [
+            TesterError::PortGone { port: "of 10.99.0.2".into(), detail: "it is cut".into() },
+            TesterError::DeviceGone("it ended".into()),
+        ];
+        for (error, words) in gone.into_iter().zip([
+            "port of 10.99.0.2 has vanished: it is cut",
+            "the device under test has vanished: it ended",
+        ]) {
+            assert_eq!(vanished(&error.into()).as_deref(), Some(words));
+        }
+    }
 }

@@ -83,6 +83,14 @@ impl Screen {
             .map_err(|error| SinkError(format!("cannot write to standard output: {error}")).into())
     }
 
+    /// Says in JSON that there will be no summary; others read the error where all errors are.
+    pub fn fail(&self, error: &str) {
+        if self.is_json {
+            // The exit code tells it to whoever reads no more.
+            drop(self.print(&json::failed(error).to_string()));
+        }
+    }
+
     /// Prints a line; if the reader has closed standard output, the traffic ends.
     fn print(&self, line: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
