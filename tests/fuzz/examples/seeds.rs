@@ -267,7 +267,20 @@ fn captures() -> Vec<Vec<u8>> {
     }
     ng.extend(block(3, &[&60u32.to_le_bytes()[..], &frames[0]].concat()));
     let half = pcap[..pcap.len() / 2].to_vec();
-    vec![pcap, ng, half, frames[0].clone()]
+    vec![pcap, ng, half, frames[0].clone(), odd_options(&frames[0])]
+}
+
+/// A capture whose times have an offset (if_tsoffset), and whose options end with their blocks and hold text of
+/// another encoding.
+fn odd_options(frame: &[u8]) -> Vec<u8> {
+    let mut section = vec![0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
+    section.extend([&[255; 8][..], &[4, 0, 1, 0, 0xe9, 0, 0, 0]].concat());
+    let interface = [1, 0, 0, 0, 0, 0, 4, 0, 14, 0, 8, 0, 0xe8, 3, 0, 0, 0, 0, 0, 0];
+    let len = (frame.len() as u32).to_le_bytes();
+    let mut body = [&[0; 12], &len[..], &len, frame].concat();
+    body.resize(body.len().next_multiple_of(4), 0);
+    body.extend([1, 0, 1, 0, 0xe9, 0, 0, 0, 2, 0, 4, 0, 1, 0, 0, 0]);
+    [block(0x0a0d_0d0a, &section), block(1, &interface), block(6, &body)].concat()
 }
 
 /// A pcapng block, little-endian.

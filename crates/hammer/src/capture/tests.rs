@@ -101,6 +101,67 @@ fn pcapng_times_are_in_the_units_of_their_interface() {
     }
 }
 
+/// Each interface has an origin of time of its own (if_tsoffset), as have those of another section.
+#[test]
+fn pcapng_times_begin_where_their_interface_says() {
+    let offset = |seconds: i64| [&[0, 14, 0, 8][..], &seconds.to_be_bytes(), &[0; 4]].concat();
+    let of = |id: u8, ticks| {
+        let mut block = enhanced(ticks, &FRAME, 20, &[]);
+        block[11] = id;
+        block
+    };
+    let other_section = [block(0x0a0d_0d0a, &SECTION), interface(&offset(-1))].concat();
+    let file = pcapng(&[
+        interface(&offset(1_000)),
+        interface(&offset(1_002)),
+        of(0, 5),
+        of(1, 0),
+        of(1, 1_000_000),
+        other_section,
+        of(0, 1_500_000),
+    ]);
+    let times: Vec<_> =
+        Capture::all(&file).unwrap().iter().map(|frame| frame.time_ns.unwrap()).collect();
+    assert_eq!(times, [1_000_000_005_000, 1_002_000_000_000, 1_003_000_000_000, 500_000_000]);
+    let before_1970 = pcapng(&[interface(&offset(-1)), of(0, 999_999)]);
+    assert!(Capture::all(&before_1970).unwrap_err().to_string().contains("if_tsoffset is -1 s"));
+}
+
+/// Some programs do not end options with opt_endofopt, and write text that is not UTF-8.
+#[test]
+fn pcapng_options_end_with_their_block_and_hold_any_text() {
+    let latin_1 = [0, 2, 0, 4, 0xe9, b't', b'h', b'0'];
+    let nanoseconds = [0, 9, 0, 1, 9, 0, 0, 0];
+    let (inbound, comment) = ([0, 2, 0, 4, 0, 0, 0, 1], [0, 1, 0, 2, b'c', 0xe9, 0, 0]);
+    let section = block(0x0a0d_0d0a, &[&SECTION[..], &[0, 4, 0, 1, 0xff, 0, 0, 0]].concat());
+    let interface = interface(&[latin_1, nanoseconds].concat());
+    let frame = enhanced(5, &FRAME, 20, &[comment, inbound].concat());
+    let file = [section, interface, frame.clone(), frame].concat();
+    let frames = Capture::all(&file).unwrap();
+    assert_eq!(frames.len(), 2);
+    for frame in frames {
+        assert_eq!((frame.time_ns, frame.direction), (Some(5), Some(Direction::Inbound)));
+    }
+}
+
+#[test]
+fn damage_of_pcapng_is_told_in_words() {
+    let error = |blocks: &[Vec<u8>]| Capture::all(&pcapng(blocks)).unwrap_err().to_string();
+    let frame = |options: &[u8]| enhanced(1, &FRAME, 20, options);
+    assert!(error(&[interface(&[0, 2, 0, 9, 1, 2, 3, 4])]).contains("longer than its block"));
+    assert!(error(&[interface(&[0, 14, 0, 1, 4, 0, 0, 0])]).contains("if_tsoffset of 1 bytes"));
+    let flags = error(&[interface(&[]), frame(&[0, 2, 0, 1, 1, 0, 0, 0])]);
+    assert!(flags.contains("after 0 frames") && flags.contains("epb_flags of 1 bytes"));
+    let mut long = frame(&[]);
+    long[20..24].copy_from_slice(&40u32.to_be_bytes());
+    assert!(error(&[interface(&[]), long]).contains("40 bytes in a block with room for 20"));
+    let mut unequal = frame(&[]);
+    *unequal.last_mut().unwrap() += 4;
+    assert!(error(&[interface(&[]), unequal]).contains("52 bytes at its beginning and of 56"));
+    let version_2 = block(0x0a0d_0d0a, &[&SECTION[..4], &[0, 2, 0, 0], &SECTION[8..]].concat());
+    assert!(error(&[version_2]).contains("version 2.0"));
+}
+
 #[test]
 fn all_kinds_of_packet_blocks_are_read_and_others_passed_over() {
     let simple = block(3, &[&20u32.to_be_bytes()[..], &FRAME[..]].concat());
