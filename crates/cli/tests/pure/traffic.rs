@@ -306,6 +306,9 @@ fn a_capture_is_sent_at_a_rate_or_as_it_was_timed() {
     };
     refused("--pcap nothing.pcap --rate 1kpps", "cannot read nothing.pcap");
     refused("--pcap cut.pcap --rate 1kpps", "cut off");
+    let frame = &pcap(&frames[..1])[40..];
+    std::fs::write(scratch.path().join("frame.bin"), frame).unwrap();
+    refused("--pcap frame.bin --rate 1kpps", "neither a pcap nor a pcapng file");
     refused("--pcap fragment.pcap --rate 1kpps", "frame 1 of the capture: it is a fragment");
     refused("--pcap once.pcap --as-timed", "--rate 10kpps");
     refused("--pcap once.pcap --as-timed", "only one frame");

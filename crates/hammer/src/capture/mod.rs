@@ -62,6 +62,9 @@ pub enum CaptureError {
     /// It is of another kind.
     #[error("it is no capture and no frame: {0}")]
     NotACapture(&'static str),
+    /// It may be one frame, where a capture is asked for.
+    #[error("it is neither a pcap nor a pcapng file")]
+    NeitherPcapNorPcapng,
     /// Its frames are of another link layer.
     #[error("its frames are not Ethernet but of link type {0}")]
     LinkType(u32),
@@ -121,9 +124,14 @@ impl<'a> Capture<'a> {
         Ok(Capture { form, frames: 0, over: false })
     }
 
-    /// All frames, or what is wrong with the file.
+    /// All frames of a pcap or pcapng file, or what is wrong with it. A file that may be one raw frame is
+    /// none of these.
     pub fn all(bytes: &'a [u8]) -> Result<Vec<Frame<'a>>, CaptureError> {
-        let frames: Vec<_> = Capture::open(bytes)?.collect::<Result<_, _>>()?;
+        let capture = Capture::open(bytes)?;
+        if matches!(capture.form, Form::Raw(_)) {
+            return Err(CaptureError::NeitherPcapNorPcapng);
+        }
+        let frames: Vec<_> = capture.collect::<Result<_, _>>()?;
         if frames.is_empty() { Err(CaptureError::NoFrames) } else { Ok(frames) }
     }
 }

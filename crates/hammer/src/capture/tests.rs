@@ -196,6 +196,13 @@ fn what_is_no_frame_is_refused_with_the_reason() {
     assert!(error(b"").contains("empty"));
     assert!(error(b"# a list of addresses\n02:00:00:00:00:01\n").contains("text"));
     assert!(error(&[0x1f, 0x8b, 8, 0]).contains("gunzip"));
+    assert!(error(b"BZh91AY&SY and so on").contains("bunzip2"));
+    assert!(
+        error(&[4, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7, 1, 0, 0, 0x80, 9, 9, 9]).contains("unlz4")
+    );
+    let mut kuznetzov = pcap(1, &[(&FRAME, 20)]);
+    kuznetzov[..2].copy_from_slice(&[0x34, 0xcd]);
+    assert!(error(&kuznetzov).contains("editcap -F pcap"));
     assert!(error(&[1; 13]).contains("14 bytes"));
     assert!(error(&[1; 20_000]).contains("too long"));
     assert!(error(&pcap(113, &[(&FRAME, 20)])).contains("link type 113"));
@@ -207,12 +214,38 @@ fn what_is_no_frame_is_refused_with_the_reason() {
 
 #[test]
 fn a_raw_file_is_one_frame() {
-    let frames = Capture::all(&FRAME).unwrap();
+    let frames: Vec<_> = Capture::open(&FRAME).unwrap().map(Result::unwrap).collect();
     assert_eq!((frames.len(), frames[0].time_ns), (1, None));
     assert_eq!(frames[0].bytes[..], FRAME);
+    assert_eq!(Capture::all(&FRAME), Err(CaptureError::NeitherPcapNorPcapng));
 }
 
 proptest::proptest! {
+    /// Options of any bytes, of an interface and of a frame: what is read is the frame.
+    #[test]
+    fn no_options_panic(of_interface: Vec<u8>, of_frame: Vec<u8>) {
+        let frame = enhanced(u64::MAX, &FRAME, 20, &of_frame);
+        let file = pcapng(&[interface(&of_interface), frame]);
+        if let Ok(frames) = Capture::all(&file) {
+            proptest::prop_assert!(FRAME.starts_with(&frames[0].bytes));
+        }
+    }
+
+    /// Any byte of a good file with another value, and the file cut off anywhere.
+    #[test]
+    fn no_damage_panics(at: proptest::sample::Index, value: u8, end: proptest::sample::Index) {
+        let options = [0, 9, 0, 1, 9, 0, 0, 0, 0, 14, 0, 8, 0xff, 0, 0, 0, 0, 0, 0, 1];
+        let simple = block(3, &[&20u32.to_be_bytes()[..], &FRAME[..]].concat());
+        let frame = enhanced(u64::MAX, &FRAME, 20, &[0, 2, 0, 4, 0, 0, 0, 0x80]);
+        let mut file = pcapng(&[interface(&options), frame, simple]);
+        let at = at.index(file.len());
+        file[at] = value;
+        file.truncate(end.index(file.len()) + 1);
+        if let Ok(capture) = Capture::open(&file) {
+            proptest::prop_assert!(capture.count() <= 3);
+        }
+    }
+
     #[test]
     fn no_bytes_panic(start in 0..6usize, bytes: Vec<u8>) {
         let starts: [&[u8]; 6] = [
