@@ -1,7 +1,8 @@
 //! Captured frames made ready to be sent and counted: they get a signature, and other addresses if asked for.
 //!
 //! A frame whose UDP, TCP or ICMP payload has room gives up its last bytes for the signature; any other
-//! grows by as many, in its lengths too. Checksums are made anew. All else stays as it was captured.
+//! grows by as many, in its lengths too. Where a packet has bytes behind its UDP datagram, the signature lies among these
+//! alone, since no checksum is over them. Checksums are made anew. All else stays as it was captured.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
@@ -55,6 +56,12 @@ pub enum ReplayError {
     /// The checksum of a fragment is over what other fragments hold.
     #[error("it is a fragment: a checksum over its new end cannot be made")]
     Fragment,
+    /// The checksum is over the end of the route, which its header hides.
+    #[error(
+        "its routing header is of an unknown type or contradicts itself, and the checksum has the \
+         address where the route ends"
+    )]
+    Route,
     /// With the signature the packet would be too long for its length field.
     #[error("its packet is too long to hold a signature")]
     TooLong,
@@ -78,8 +85,10 @@ struct Parts {
     version: Option<u8>,
     /// Where the transport header begins, and its protocol, where it is one with a checksum.
     transport: Option<(usize, Protocol)>,
-    /// Where the payload begins.
+    /// Where the payload begins; that is behind a datagram which ends before its packet.
     payload: usize,
+    /// Whether the payload is behind the datagram.
+    is_behind: bool,
 }
 
 /// Makes a frame (without FCS) ready to bear signatures of this key and stream.
@@ -107,7 +116,7 @@ pub fn ready(
     parts.readdress(&mut bytes, rewrite);
     let stamp = Stamp { stream, sequence: 0, transmit_ticks: 0 };
     signature::write(Form::Full, key, stamp, &mut bytes);
-    parts.sum(&mut bytes);
+    parts.sum(&mut bytes)?;
     Ok(Ready { bytes, grown_bytes })
 }
 
@@ -121,7 +130,14 @@ impl Parts {
             EtherType::IPV6 => Parts::of_ipv6(rest, packet),
             _ => {
                 let end = frame.len();
-                Ok(Parts { packet, end, version: None, transport: None, payload: end })
+                Ok(Parts {
+                    packet,
+                    end,
+                    version: None,
+                    transport: None,
+                    payload: end,
+                    is_behind: false,
+                })
             }
         }
     }
@@ -163,10 +179,20 @@ impl Parts {
         if header_len.is_some_and(|len| len > segment.len()) {
             return Err(ReplayError::CutShort);
         }
+        let datagram_len = match protocol {
+            // The packet is whole, so that a length beyond it is wrong.
+            Protocol::UDP => {
+                let view = udp::View::new_checked(segment).map_err(ReplayError::Wrong)?;
+                view.length().into()
+            }
+            _ => segment.len(),
+        };
+        let is_behind = datagram_len < segment.len();
+        let before_payload = if is_behind { Some(datagram_len) } else { header_len };
         let start = end - segment.len();
-        let payload = header_len.map_or(end, |len| start + len);
+        let payload = before_payload.map_or(end, |len| start + len);
         let transport = header_len.map(|_| (start, protocol));
-        Ok(Parts { packet, end, version: Some(version), transport, payload })
+        Ok(Parts { packet, end, version: Some(version), transport, payload, is_behind })
     }
 
     /// Says in the headers that the frame is so much longer.
@@ -191,7 +217,7 @@ impl Parts {
                 }
             }
         }
-        if let Some((at, Protocol::UDP)) = self.transport {
+        if let Some((at, Protocol::UDP)) = self.transport.filter(|_| !self.is_behind) {
             let mut view = udp::View::new_unchecked(&mut bytes[at..]);
             view.set_length(longer(view.length())?);
         }
@@ -216,7 +242,7 @@ impl Parts {
     }
 
     /// Makes the checksums anew.
-    fn sum(&self, bytes: &mut [u8]) {
+    fn sum(&self, bytes: &mut [u8]) -> Result<(), ReplayError> {
         let packet = &mut bytes[self.packet..];
         let addresses = match self.version {
             Some(4) => {
@@ -225,23 +251,40 @@ impl Parts {
                 PseudoHeader::V4(view.src(), view.dst())
             }
             Some(_) => {
-                let view = ipv6::View::new_unchecked(packet);
-                PseudoHeader::V6(view.src(), view.dst())
+                let view = ipv6::View::new_unchecked(&*packet);
+                PseudoHeader::V6(view.src(), route_end(&view)?)
             }
-            None => return,
+            None => return Ok(()),
         };
-        let Some((at, protocol)) = self.transport else { return };
+        let Some((at, protocol)) = self.transport else { return Ok(()) };
         let segment = &mut bytes[at..];
         let is_ipv4 = matches!(addresses, PseudoHeader::V4(..));
-        // Over IPv4, zero says that there is none (RFC 768).
-        if protocol == Protocol::UDP
-            && is_ipv4
-            && udp::View::new_unchecked(&*segment).checksum() == 0
-        {
-            return;
+        let mut datagram_len = segment.len();
+        if protocol == Protocol::UDP {
+            let view = udp::View::new_unchecked(&*segment);
+            // Over IPv4, zero says that there is none (RFC 768).
+            if is_ipv4 && view.checksum() == 0 {
+                return Ok(());
+            }
+            datagram_len = view.length().into();
         }
-        checksum::fill(protocol, addresses, segment);
+        checksum::fill(protocol, addresses, &mut segment[..datagram_len]);
+        Ok(())
     }
+}
+
+/// Where a packet goes in the end, be it by routing headers.
+fn route_end(packet: &ipv6::View<&[u8]>) -> Result<Ipv6Addr, ReplayError> {
+    let (mut next, mut rest) = (packet.next_header(), packet.payload());
+    let mut end = packet.dst();
+    while Extension::is_known(next) {
+        let extension = ExtensionView::new_checked(rest)?;
+        if next == Protocol::ROUTING {
+            end = extension.final_destination(end).ok_or(ReplayError::Route)?;
+        }
+        (next, rest) = (extension.next_header(), extension.payload());
+    }
+    Ok(end)
 }
 
 #[cfg(test)]
@@ -357,5 +400,42 @@ mod tests {
             }
             let _ = ready(&bytes, &Rewrite::default(), (KEY, 1));
         }
+
+        /// Any byte behind the addresses with another value, and a route of any bytes: what is ready is as good as
+        /// a frame can be, with and without other addresses.
+        #[test]
+        fn no_damaged_headers_make_it_panic(
+            which in 0usize..8, at: prop::sample::Index, value: u8, cut in 0usize..60,
+            route in prop::collection::vec(any::<u8>(), 0..50), kind in 0u8..5,
+        ) {
+            let (template, size) = templates().swap_remove(which % 7);
+            let mut frame = template.build(0, FrameSize::from_bytes(size), None).unwrap();
+            if which == 7 {
+                frame = with_route(&route, kind);
+            }
+            let at = 12 + at.index(frame.len() - 12);
+            frame[at] = value;
+            frame.truncate(frame.len() - cut.min(frame.len()));
+            let rewrite = Rewrite { ipv6: Some(([3; 16].into(), [5; 16].into())), ..Default::default() };
+            for rewrite in [Rewrite::default(), rewrite] {
+                if let Ok(ready) = ready(&frame, &rewrite, (KEY, 1)) {
+                    prop_assert!(signature::read(Form::Full, KEY, &ready.bytes).is_some());
+                    prop_assert!(ready.bytes.len() >= 60);
+                }
+            }
+        }
+    }
+
+    /// A datagram behind a routing header of these bytes.
+    fn with_route(route: &[u8], kind: u8) -> Vec<u8> {
+        let mut data = route.to_vec();
+        data.resize((data.len() + 4).next_multiple_of(8) - 4, 0);
+        let route = Extension::Routing { kind, segments_left: 1, data };
+        let eth = FrameTemplate::ethernet(MacAddr([2; 6]), MacAddr([4; 6]));
+        let template = eth
+            .layer(Layer::Ipv6(Ipv6Layer::new([1; 16].into(), [2; 16].into())))
+            .layer(Layer::Ipv6Extension(route))
+            .layer(Layer::Udp(UdpLayer::default()));
+        template.build(0, FrameSize::from_bytes(200), None).unwrap()
     }
 }

@@ -4,6 +4,7 @@ mod common;
 
 /// As many at a time as there are processors (`make test-pure`).
 mod pure {
+    mod replayed;
     mod summaries;
     mod tshark;
     mod tshark_legacy;

@@ -5,7 +5,7 @@ mod legacy;
 use crate::checksum::PseudoHeader;
 use crate::ethernet::EtherType;
 use crate::ipv4::Protocol;
-use crate::ipv6::Extension;
+use crate::ipv6::{Extension, ExtensionView};
 use crate::{DecodeError, arp, ethernet, icmpv4, icmpv6, ipv4, ipv6, rip, snmp, tcp, udp, vlan};
 use crate::{appletalk, bpdu, decnet, igmp, ipx, llc, mld, snap};
 use legacy::{digital, logical_link, novell};
@@ -124,13 +124,14 @@ fn network(
     payload_len: &mut usize,
 ) -> Result<(), DecodeError> {
     let mut addresses = None;
+    let mut end_is_known = true;
     loop {
         *payload_len = rest.len();
         match protocol {
             Protocol::IPV4 => {
                 let (header, payload) = ipv4::Repr::parse(rest)?;
                 (protocol, rest) = (header.protocol, payload);
-                addresses = Some(PseudoHeader::V4(header.src, header.dst));
+                (addresses, end_is_known) = (Some(PseudoHeader::V4(header.src, header.dst)), true);
                 let is_fragment = header.is_fragment();
                 headers.push(Header::Ipv4(header));
                 if is_fragment {
@@ -141,10 +142,13 @@ fn network(
             Protocol::IPV6 => {
                 let (header, payload) = ipv6::Repr::parse(rest)?;
                 (protocol, rest) = (header.next_header, payload);
-                addresses = Some(PseudoHeader::V6(header.src, header.dst));
+                (addresses, end_is_known) = (Some(PseudoHeader::V6(header.src, header.dst)), true);
                 headers.push(Header::Ipv6(header));
             }
             extension if Extension::is_known(extension) => {
+                if extension == Protocol::ROUTING {
+                    end_is_known &= route(rest, &mut addresses)?;
+                }
                 let (header, next, payload) = Extension::parse(extension, rest)?;
                 (protocol, rest) = (next, payload);
                 let is_fragment = matches!(header, Extension::Fragment { offset, more, .. }
@@ -157,10 +161,23 @@ fn network(
             }
             upper => {
                 let Some(addresses) = addresses else { return Ok(()) };
-                return transport(upper, addresses, rest, headers, payload_len);
+                return match transport(upper, addresses, rest, headers, payload_len) {
+                    // Its checksum has an address that we do not know.
+                    Err(DecodeError::Checksum { .. }) if !end_is_known => Ok(()),
+                    read => read,
+                };
             }
         }
     }
+}
+
+/// Puts the end of a route in place of the destination. False where the end is not known.
+fn route(header: &[u8], addresses: &mut Option<PseudoHeader>) -> Result<bool, DecodeError> {
+    let view = ExtensionView::new_checked(header)?;
+    let Some(PseudoHeader::V6(src, dst)) = *addresses else { return Ok(true) };
+    let end = view.final_destination(dst);
+    *addresses = Some(PseudoHeader::V6(src, end.unwrap_or(dst)));
+    Ok(end.is_some())
 }
 
 fn transport(

@@ -1,5 +1,7 @@
 //! IPv6 and its extension headers (RFC 8200).
 
+mod routing;
+
 use crate::DecodeError;
 use crate::bytes::{put, require};
 use crate::ecn::Codepoint;

@@ -7,10 +7,11 @@ use crate::ipv4::Protocol;
 use crate::ipv6::{self, Extension, ExtensionView, FragmentView};
 use crate::{ipv4, udp, vlan};
 
-/// False where the IPv4 header checksum or the UDP, TCP or ICMP checksum of a frame (without FCS)
-/// is wrong, or missing where it must not be (UDP over IPv6), or the packet is cut short. Frames
-/// without such a checksum (other protocols, IPv4 UDP with checksum 0, fragments) are good. The
-/// version of IP is not looked at, as `ports/bpf/verify.h` does not.
+/// False where the IPv4 header checksum or the UDP, TCP or ICMP checksum of a frame (without FCS) is
+/// wrong, or missing where it must not be (UDP over IPv6), or the packet is cut short, or UDP's length
+/// cannot be. Frames without such a checksum (other protocols, IPv4 UDP with checksum 0, fragments) are
+/// good, and so are those with a routing header of an unknown type. The version of IP is not looked at, as
+/// `ports/bpf/verify.h` does not.
 pub fn transport_is_good(frame: &[u8]) -> bool {
     match vlan::behind_tags(frame, usize::MAX) {
         Some((EtherType::IPV4, packet)) => ipv4_is_good(packet),
@@ -35,6 +36,7 @@ fn ipv6_is_good(packet: &[u8]) -> Option<bool> {
     let view = ipv6::View::peek(packet)?;
     let end = ipv6::HEADER_LEN + usize::from(view.payload_len());
     let (mut next, mut payload) = (view.next_header(), packet.get(ipv6::HEADER_LEN..end)?);
+    let mut destination = Some(view.dst());
     while Extension::is_known(next) {
         if next == Protocol::FRAGMENT {
             let fragment = FragmentView::peek(payload)?;
@@ -44,18 +46,31 @@ fn ipv6_is_good(packet: &[u8]) -> Option<bool> {
             (next, payload) = (fragment.next_header(), fragment.payload());
         } else {
             let extension = ExtensionView::new_checked(payload).ok()?;
+            if next == Protocol::ROUTING {
+                destination = destination.and_then(|dst| extension.final_destination(dst));
+            }
             (next, payload) = (extension.next_header(), extension.payload());
         }
     }
     if next == Protocol::UDP && udp::View::peek(payload)?.checksum() == 0 {
         return Some(false);
     }
-    let addresses = Sum::ZERO.bytes(&packet[ipv6::SRC..ipv6::HEADER_LEN]);
+    // Nobody but the route's end knows the checksum of a route of an unknown type.
+    let Some(destination) = destination else { return Some(true) };
+    let addresses = Sum::ZERO.bytes(&packet[ipv6::SRC..ipv6::DST]).bytes(&destination.octets());
     Some(payload_is_good(next, payload, addresses))
 }
 
 /// `addresses` is the sum of the pseudo header's addresses (RFC 768, RFC 8200 section 8.1).
 fn payload_is_good(protocol: Protocol, payload: &[u8], addresses: Sum) -> bool {
+    let payload = match protocol {
+        // What is behind the datagram is no part of it.
+        Protocol::UDP => match udp::View::new_checked(payload) {
+            Ok(datagram) => &payload[..datagram.length().into()],
+            Err(_) => return false,
+        },
+        _ => payload,
+    };
     let Some(field) = checksum::place(protocol) else { return true };
     let Some(found) = payload.get(field..field + 2) else { return false };
     if protocol == Protocol::UDP && found == [0, 0] {
@@ -109,6 +124,21 @@ mod tests {
         assert!(transport_is_good(&frame));
         frame[55] = 1;
         assert!(transport_is_good(&frame));
+    }
+
+    /// The packet may be longer than the datagram in it, but not shorter.
+    #[test]
+    fn what_is_behind_a_datagram_is_not_summed() {
+        let mut frame = test_frame();
+        frame.extend([0xab; 5]);
+        // Total length 002e + 5, so that the header's checksum is 5 less.
+        frame[16..18].copy_from_slice(&0x33u16.to_be_bytes());
+        frame[24..26].copy_from_slice(&0x2291u16.to_be_bytes());
+        assert!(transport_is_good(&frame));
+        for length in [0u16, 7, 0x1a + 6] {
+            frame[38..40].copy_from_slice(&length.to_be_bytes());
+            assert!(!transport_is_good(&frame), "{length}");
+        }
     }
 
     proptest! {

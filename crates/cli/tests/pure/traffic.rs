@@ -306,6 +306,16 @@ fn a_capture_is_sent_at_a_rate_or_as_it_was_timed() {
     };
     refused("--pcap nothing.pcap --rate 1kpps", "cannot read nothing.pcap");
     refused("--pcap cut.pcap --rate 1kpps", "cut off");
+    for length in [0u16, 7, 109] {
+        let mut wrong = pcap(&frames);
+        // Behind the file's header and the first frame and its header, and Ethernet, IPv4 and ports of the second.
+        let at = 24 + (16 + 142) + 16 + 14 + 20 + 4;
+        assert_eq!(wrong[at..at + 2], 12u16.to_be_bytes());
+        wrong[at..at + 2].copy_from_slice(&length.to_be_bytes());
+        std::fs::write(scratch.path().join("length.pcap"), wrong).unwrap();
+        let why = "frame 2 of the capture: its headers are wrong: UDP datagram";
+        refused("--pcap length.pcap --rate 1kpps", why);
+    }
     let frame = &pcap(&frames[..1])[40..];
     std::fs::write(scratch.path().join("frame.bin"), frame).unwrap();
     refused("--pcap frame.bin --rate 1kpps", "neither a pcap nor a pcapng file");
