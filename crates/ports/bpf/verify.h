@@ -71,13 +71,22 @@ INLINE u32 sum_addresses(const u32 *words, u32 count)
 INLINE int payload_is_good(struct xdp_md *ctx, u32 at, u32 len, u8 protocol, u32 addresses)
 {
 	u32 checksum_at = protocol == UDP ? 6 : 16;
-	u16 checksum;
+	u16 checksum, length;
 
 	if (protocol != UDP && protocol != TCP)
 		return 1;
 	if (len < checksum_at + 2 ||
 	    bpf_xdp_load_bytes(ctx, at + checksum_at, &checksum, sizeof(checksum)))
 		return 0;
+	if (protocol == UDP) {
+		/* What is behind the datagram is no part of it. */
+		if (bpf_xdp_load_bytes(ctx, at + 4, &length, sizeof(length)))
+			return 0;
+		length = be16(length);
+		if (length < 8 || length > len)
+			return 0;
+		len = length;
+	}
 	if (protocol == UDP && !checksum)
 		return 1;
 	return sums_to_ones(ctx, at, len, addresses + protocol + len);

@@ -315,10 +315,10 @@ pub fn run(trial: &Trial, ports: &mut [Box<dyn Port>]) -> Outcome {
 
 /// Makes the UDP checksum of an IPv4 frame from [`frame`] good again.
 pub fn mend_udp_checksum(bytes: &mut [u8]) {
-    let length = (bytes.len() - 34) as u32;
+    let length = u16::from_be_bytes([bytes[38], bytes[39]]);
     bytes[40..42].fill(0);
-    let pseudo = u32::from(ones_sum(&bytes[26..34], 0)) + 17 + length;
-    let sum = !ones_sum(&bytes[34..], pseudo);
+    let pseudo = u32::from(ones_sum(&bytes[26..34], 0)) + 17 + u32::from(length);
+    let sum = !ones_sum(&bytes[34..34 + usize::from(length)], pseudo);
     bytes[40..42].copy_from_slice(&sum.to_be_bytes());
 }
 
