@@ -71,26 +71,80 @@ fn write(path: &Path, text: &str) -> Outcome<()> {
 /// What was counted, and what ended it.
 type Counted = (Census, Totals, Outcome<()>);
 
+/// No capture is longer: so much time a [`Duration`] holds.
+const LONGEST: Duration = Duration::MAX;
+const SECONDS_A_DAY: u64 = 86_400;
+
+/// Times of a capture since its first frame.
+#[derive(Default)]
+struct CaptureClock {
+    first_ns: Option<u64>,
+    latest: Duration,
+}
+
+impl CaptureClock {
+    /// When a frame of this time was captured: at no earlier time than the first, and together with the one before it
+    /// where it has none. `None` where it is later by more than is held.
+    fn since_first(&mut self, time_ns: Option<u64>) -> Option<Duration> {
+        if let Some(time_ns) = time_ns {
+            let since_ns = time_ns.saturating_sub(*self.first_ns.get_or_insert(time_ns));
+            self.latest =
+                Some(since_ns).filter(|ns| *ns <= LONGEST.as_ns()).map(Duration::from_ns)?;
+        }
+        Some(self.latest)
+    }
+}
+
 fn count_file(path: &Path, most: Option<u64>) -> Outcome<Counted> {
     let name = path.display();
     let bytes = std::fs::read(path)
         .map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
     let failed = |error: CaptureError| Failure::new(format!("{name}: {error}"));
     let mut census = Census::default();
-    let mut first_ns = None;
+    let mut clock = CaptureClock::default();
     let mut ended = Ok(());
     let frames = Capture::open(&bytes).map_err(failed)?;
-    for frame in frames.take(most.unwrap_or(u64::MAX).try_into().unwrap_or(usize::MAX)) {
-        match frame {
-            Ok(frame) => {
-                let time_ns = frame.time_ns.unwrap_or(0);
-                let since_ns = time_ns.saturating_sub(*first_ns.get_or_insert(time_ns));
-                census.count(Duration::from_ns(since_ns), &frame.bytes, frame.len_bytes);
+    let most = most.unwrap_or(u64::MAX).try_into().unwrap_or(usize::MAX);
+    for (number, frame) in (1..).zip(frames.take(most)) {
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(error) => {
+                ended = Err(failed(error));
+                break;
             }
-            Err(error) => ended = Err(failed(error)),
-        }
+        };
+        let Some(since) = clock.since_first(frame.time_ns) else {
+            let days = LONGEST.as_secs_f64() as u64 / SECONDS_A_DAY;
+            let why =
+                format!("{name}: frame {number} is later than the first by more than {days} days");
+            ended = Err(Failure::new(why).help("cut the file by time: editcap -A, -B"));
+            break;
+        };
+        census.count(since, &frame.bytes, frame.len_bytes);
     }
     let elapsed = census.span().map_or(Duration::ZERO, |(_, last)| last);
     let totals = Totals::new(&name.to_string(), &census, elapsed);
     Ok((census, totals, ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_a_capture_are_since_its_first_frame() {
+        let mut clock = CaptureClock::default();
+        let s = |seconds: u64| Some(seconds * 1_000_000_000);
+        assert_eq!(clock.since_first(None), Some(Duration::ZERO));
+        assert_eq!(clock.since_first(s(1_700_000_000)), Some(Duration::ZERO));
+        assert_eq!(clock.since_first(s(1_700_000_002)), Some(Duration::from_secs(2)));
+        assert_eq!(clock.since_first(None), Some(Duration::from_secs(2)), "as the one before");
+        assert_eq!(
+            clock.since_first(s(1_600_000_000)),
+            Some(Duration::ZERO),
+            "a clock that went back"
+        );
+        assert_eq!(clock.since_first(s(1_700_000_000 + 365 * 86_400)), None);
+        assert_eq!(clock.since_first(Some(u64::MAX)), None);
+    }
 }
