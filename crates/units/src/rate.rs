@@ -78,9 +78,11 @@ impl FrameRate {
     pub const fn from_fps(fps: u64) -> Self {
         FrameRate { frames: fps, per_seconds: 1 }
     }
-    /// The nearest thousandth of a frame a second; negative or not finite gives zero.
+    /// The nearest thousandth of a frame a second, below one frame a second the nearest billionth; negative or not
+    /// finite gives zero.
     pub fn from_fps_f64(fps: f64) -> Self {
-        Self::new((fps * 1e3).round() as u64, 1_000)
+        let parts = if fps < 1.0 { 1_000_000_000 } else { 1_000 };
+        Self::new((fps * parts as f64).round() as u64, parts)
     }
     /// Frames a second as a float, for ratios and for people.
     pub fn fps(self) -> f64 {
@@ -117,7 +119,7 @@ impl FrameRate {
     pub fn interval(self) -> Duration {
         self.departure(1)
     }
-    /// This rate times `factor`, to the nearest thousandth of a frame a second.
+    /// This rate times `factor`, rounded as [`from_fps_f64`](Self::from_fps_f64) does.
     pub fn scaled(self, factor: f64) -> Self {
         Self::from_fps_f64(self.fps() * factor)
     }
@@ -193,6 +195,16 @@ mod tests {
         let rate = LineRate::from_gbps(10).max_frame_rate(FrameSize::MIN_ETHERNET);
         assert_eq!(rate.interval(), Duration::from_ps(67_200));
         assert_eq!(rate.departure(1_000_000_000), Duration::from_ps(67_200_000_000_000));
+    }
+
+    #[test]
+    fn a_frame_in_days_is_a_rate() {
+        let hourly = FrameRate::from_fps_f64(1.0 / 3_600.0);
+        assert!((hourly.interval().as_secs_f64() - 3_600.0).abs() < 0.1, "{:?}", hourly.interval());
+        let in_100_days = FrameRate::new(1, 8_640_000).scaled(1.0);
+        assert!((in_100_days.fps() * 8_640_000.0 - 1.0).abs() < 0.01, "{in_100_days:?}");
+        assert_eq!(FrameRate::from_fps_f64(-1.0), FrameRate::ZERO);
+        assert_eq!(FrameRate::from_fps_f64(f64::NAN), FrameRate::ZERO);
     }
 
     #[test]

@@ -31,6 +31,8 @@ const TIMED_FRAMES: usize = 100_000;
 const SAME_SPEED: f64 = 1e-3;
 /// How often whoever is in control is asked during a pause.
 const PAUSE_LOOK: Duration = Duration::from_ms(20);
+/// Time between the frames of two stretches that may be lost: what a tester needs to begin the next is of that order.
+const LONGEST_UNRESTED: Duration = Duration::from_ms(500);
 /// Residual frames are waited for no longer.
 const DRAIN_MAX: Duration = Duration::from_secs(10);
 
@@ -174,7 +176,16 @@ impl Generator<'_> {
             };
             is_rested = false;
             match order {
-                None => {}
+                None => {
+                    // What follows the last frame of a stretch is no part of it.
+                    let took = departures(&result)
+                        .map_or(Duration::ZERO, |(first, last)| last.since(first));
+                    let owed = trial.duration().saturating_sub(took);
+                    let goes_on = self.config.duration.is_none_or(|duration| passed < duration);
+                    if goes_on && !rest(tester, control, owed, (&mut rate, &mut off))? {
+                        return Ok(totals);
+                    }
+                }
                 Some(Order::End) => return Ok(totals),
                 Some(Order::Scale(factor)) => rate = rate.scaled(factor),
                 Some(Order::Switch(stream)) => switch(&mut off, stream),
@@ -204,10 +215,17 @@ impl Generator<'_> {
         if one_round == Duration::ZERO {
             return Err(RunError::Config("all frames have the same time: send at a rate".into()));
         }
+        if !speed.is_finite() || speed <= 0.0 {
+            return Err(RunError::Config(
+                "a load of no frames leaves no time between frames".into(),
+            ));
+        }
         let rounds = (TIMED_FRAMES / gaps.len()).max(1);
         let (mut segments, mut at) = (vec![], Duration::ZERO);
-        for gap in gaps.iter().cycle().take(rounds * gaps.len()) {
-            if left.is_some_and(|left| at >= left) {
+        for (number, gap) in gaps.iter().cycle().take(rounds * gaps.len()).enumerate() {
+            // The next stretch begins with the first frame again.
+            let is_long = number > 0 && number % gaps.len() == 0 && at >= STRETCH_TIME;
+            if is_long || left.is_some_and(|left| at >= left) {
                 break;
             }
             // To the picosecond: a round that is shorter than the capture would end with its first frame again.
@@ -267,6 +285,29 @@ fn departures(result: &TrialResult) -> Option<(Instant, Instant)> {
     let reports = || result.sent.iter().map(|sent| &sent.report);
     let first = reports().filter_map(|report| report.first_departure).min()?;
     Some((first, reports().filter_map(|report| report.last_departure).max()?))
+}
+
+/// Waits between the last frame of a stretch and the first of the next, where frames are far apart; false where all is
+/// to end.
+fn rest(
+    tester: &mut dyn Tester,
+    control: &mut dyn Control,
+    mut owed: Duration,
+    (rate, off): (&mut FrameRate, &mut [bool]),
+) -> Result<bool, RunError> {
+    while owed > LONGEST_UNRESTED {
+        match control.poll() {
+            Some(Order::End) => return Ok(false),
+            Some(Order::Pause) => return pause(tester, control, (rate, off)),
+            Some(Order::Scale(factor)) => *rate = rate.scaled(factor),
+            Some(Order::Switch(stream)) => switch(off, stream),
+            None => {
+                tester.pause(LONGEST_UNRESTED)?;
+                owed = owed.saturating_sub(LONGEST_UNRESTED);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Waits for the end of a pause, after which another load may be sent; false where all is to end.

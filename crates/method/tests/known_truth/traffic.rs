@@ -365,6 +365,33 @@ fn a_capture_is_sent_once_or_as_often_as_was_asked_for_to_the_frame() {
     assert!((498..=502).contains(&sent.totals.sent), "{}", sent.totals.sent);
 }
 
+/// Two frames two hours apart, by the capture: their mean rate is less than a thousandth of a frame a second.
+#[test]
+fn frames_that_were_hours_apart_leave_hours_apart() {
+    let hours = |hours| SECOND * 3_600 * hours;
+    let gaps = [hours(2); 2];
+    let rate = FrameRate::new(1, 7_200);
+    let load = |config: GeneratorConfig| GeneratorConfig {
+        load: units::text::Load::Frames(rate),
+        ..config
+    };
+    for (duration, frames) in [(SECOND * 3, 1), (hours(4), 2), (hours(12), 6)] {
+        let config = GeneratorConfig {
+            timed: Some(gaps.to_vec()),
+            ..load(generator_config("1pps", Some(duration)))
+        };
+        let sent = plain(Patch::default(), &config, &[]);
+        assert_eq!((sent.totals.sent, sent.totals.received), (frames, frames), "{duration}");
+    }
+    // A day apart, for ever: a stretch ends before times run out of bits.
+    let script: Vec<Option<Order>> =
+        (0..1_296_000).map(|_| None).chain([Some(Order::End)]).collect();
+    let config =
+        GeneratorConfig { timed: Some(vec![hours(24); 2]), ..load(generator_config("1pps", None)) };
+    let sent = plain(Patch::default(), &config, &script);
+    assert!((10..=12).contains(&sent.totals.sent), "{}", sent.totals.sent);
+}
+
 /// A frame in a thousand seconds, for ever: a stretch ends before times run out of bits.
 #[test]
 fn slow_traffic_goes_on_for_days() {

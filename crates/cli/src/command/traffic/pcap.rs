@@ -9,6 +9,9 @@ use units::Duration;
 /// The most frames of a file.
 const FRAMES_MAX: usize = 262_144;
 
+/// The longest round of frames: with the mean gap after the last it is less than a [`Duration`] holds.
+const LONGEST_PS: u64 = 213 * 86_400 * 1_000_000_000_000 / 2;
+
 /// Frames of a file.
 pub struct Pcap {
     /// Without FCS.
@@ -54,6 +57,8 @@ pub enum Untimed {
     SameTime,
     /// No frame has a later time than the one before it; this one, from 1, is the first with an earlier time.
     Backward(usize),
+    /// This frame, from 1, comes later after the first than spans of time can be long.
+    TooLong(usize),
 }
 
 impl fmt::Display for Untimed {
@@ -67,6 +72,13 @@ impl fmt::Display for Untimed {
             Untimed::Backward(frame) => {
                 write!(f, "the times of the capture run backward, from frame {frame} on")
             }
+            Untimed::TooLong(frame) => {
+                write!(
+                    f,
+                    "frame {frame} of the capture comes more than 106 days after the first, which is more than netanvil \
+                     waits for"
+                )
+            }
         }
     }
 }
@@ -74,15 +86,19 @@ impl fmt::Display for Untimed {
 /// The mean gap follows the last frame. After a clock that went back a frame follows at once.
 fn gaps(times_ns: &[u64]) -> Result<Vec<Duration>, Untimed> {
     let pairs = || times_ns.windows(2).map(|pair| (pair[0], pair[1]));
-    let between = pairs().map(|(before, after)| after.saturating_sub(before));
-    let mut gaps: Vec<Duration> = between.map(Duration::from_ns).collect();
-    let all: Duration = gaps.iter().copied().sum();
-    let mean = all.as_ps().checked_div(gaps.len() as u64).ok_or(Untimed::OneFrame)?;
-    if all == Duration::ZERO {
+    let (mut gaps, mut all_ps) = (vec![], 0u64);
+    for (number, (before, after)) in pairs().enumerate() {
+        let gap_ps = after.saturating_sub(before).checked_mul(1_000);
+        let sum_ps = gap_ps.and_then(|gap| all_ps.checked_add(gap)).filter(|sum| *sum < LONGEST_PS);
+        all_ps = sum_ps.ok_or(Untimed::TooLong(number + 2))?;
+        gaps.push(Duration::from_ps(gap_ps.unwrap_or_default()));
+    }
+    let mean_ps = all_ps.checked_div(gaps.len() as u64).ok_or(Untimed::OneFrame)?;
+    if all_ps == 0 {
         let backward = pairs().position(|(before, after)| after < before);
         return Err(backward.map_or(Untimed::SameTime, |pair| Untimed::Backward(pair + 2)));
     }
-    gaps.push(Duration::from_ps(mean));
+    gaps.push(Duration::from_ps(mean_ps));
     Ok(gaps)
 }
 
@@ -98,5 +114,13 @@ mod tests {
         assert_eq!(gaps(&[7]), Err(Untimed::OneFrame));
         assert_eq!(gaps(&[7, 7]), Err(Untimed::SameTime));
         assert_eq!(gaps(&[9, 9, 8, 7]), Err(Untimed::Backward(3)));
+        assert_eq!(
+            gaps(&[0, 1, u64::MAX]),
+            Err(Untimed::TooLong(3)),
+            "a frame without a time, and one with"
+        );
+        let day = 86_400_000_000_000;
+        assert_eq!(gaps(&[0, 60 * day, 120 * day]), Err(Untimed::TooLong(3)));
+        assert_eq!(gaps(&[0, 100 * day]), Ok(ns(&[100 * day, 100 * day])));
     }
 }
