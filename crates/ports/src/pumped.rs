@@ -1,6 +1,7 @@
 //! The halves of a port whose frames pass through user space, whatever gives and takes them: the
 //! [`pump`] with a [`Recorder`] at its side.
 
+use crate::control::OwnFrames;
 use crate::pump::{FrameSink, FrameSource, Listening, NAP, Sending};
 use crate::queues::{AccountQueue, SendQueue};
 use crate::recorder::Recorder;
@@ -16,8 +17,9 @@ use units::{Duration, Instant};
 
 /// What a receive half has to know of a source beyond its frames.
 pub(crate) trait TrialSource: FrameSource {
-    /// Forgets whatever arrived before, and begins to count its own losses anew.
-    fn restart(&mut self) -> io::Result<()>;
+    /// Forgets whatever arrived before, and begins to count its own losses anew. Of frames that look like the control
+    /// side's it passes on those of the trial.
+    fn restart(&mut self, own: &OwnFrames) -> io::Result<()>;
     /// Frames lost since then, by the name of the counter.
     fn drops(&mut self) -> io::Result<Vec<(String, u64)>>;
     /// How long it may be left alone when nothing has arrived.
@@ -204,10 +206,11 @@ impl<S: TrialSource> ReceiveTurns for NamedListening<'_, S> {
 }
 
 impl<S: TrialSource + Send> ReceiveHalf for PumpedReceive<S> {
-    fn prepare(&mut self, _plan: &ReceivePlan) -> Result<(), TesterError> {
+    fn prepare(&mut self, plan: &ReceivePlan) -> Result<(), TesterError> {
         self.recorder.prepare(self.longest_bytes);
         self.queue.begin();
-        self.source.restart().map_err(|error| sys::port_error(&self.name, "receive frames", &error))
+        let restarted = self.source.restart(&OwnFrames::of(plan));
+        restarted.map_err(|error| sys::port_error(&self.name, "receive frames", &error))
     }
 
     fn receive(

@@ -17,6 +17,7 @@ mod live {
     mod dpdk_refusals;
     mod failures;
     mod held_up;
+    mod look_alikes;
     mod mixes;
     mod overhead;
     mod queues;

@@ -2,6 +2,7 @@
 
 use super::receive_ring::ReceiveRing;
 use super::transmit_ring::TransmitRing;
+use crate::control::OwnFrames;
 use crate::interface::open_ethtool;
 use crate::open::TAGS_BYTES;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
@@ -96,7 +97,8 @@ impl Port for AfPacketPort {
 }
 
 impl TrialSource for ReceiveRing {
-    fn restart(&mut self) -> io::Result<()> {
+    fn restart(&mut self, own: &OwnFrames) -> io::Result<()> {
+        self.know(own);
         self.restart(clock::now())
     }
 

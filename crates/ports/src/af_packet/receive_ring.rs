@@ -2,7 +2,7 @@
 //! own time stamps.
 
 use super::realtime::RealtimeOffset;
-use crate::control::is_control;
+use crate::control::{OwnFrames, is_control};
 use crate::pump::FrameSource;
 use crate::sys::{self, Mapping};
 use kernel::socket;
@@ -57,6 +57,8 @@ pub(crate) struct ReceiveRing {
     ifindex: u32,
     /// Frames of the control side are passed on as well.
     with_control: bool,
+    /// Those of them that are the trial's.
+    own: OwnFrames,
 }
 
 impl ReceiveRing {
@@ -114,12 +116,18 @@ impl ReceiveRing {
             dropped: 0,
             ifindex,
             with_control: false,
+            own: OwnFrames::default(),
         })
     }
 
     /// The same, but passing on every frame: for who looks on and plays no host.
     pub fn with_control_frames(self) -> Self {
         ReceiveRing { with_control: true, ..self }
+    }
+
+    /// From now on frames of this trial come, which may look like the control side's.
+    pub fn know(&mut self, own: &OwnFrames) {
+        self.own = own.clone();
     }
 
     /// Forgets what has arrived before `now`.
@@ -191,7 +199,8 @@ impl ReceiveRing {
             let header = Header::read(block, at);
             let arrived = self.clock.to_monotonic(header.seconds, header.nanoseconds);
             let frame = header.frame(block, at);
-            if arrived >= self.ignore_before && (self.with_control || !is_control(frame)) {
+            let is_counted = self.with_control || !is_control(frame) || self.own.has(frame);
+            if arrived >= self.ignore_before && is_counted {
                 take(arrived, frame);
                 taken += 1;
             }

@@ -71,6 +71,22 @@ impl Assembler {
     pub fn add(&mut self, to: Register, value: i32) {
         self.emit(0x07, to, 0, 0, value);
     }
+    /// to += from
+    pub fn add_register(&mut self, to: Register, from: Register) {
+        self.emit(0x0f, to, from, 0, 0);
+    }
+    /// to -= from
+    pub fn subtract(&mut self, to: Register, from: Register) {
+        self.emit(0x1f, to, from, 0, 0);
+    }
+    /// to &= value, sign-extended
+    pub fn and(&mut self, to: Register, value: i32) {
+        self.emit(0x57, to, 0, 0, value);
+    }
+    /// to >>= bits, filled with zeroes
+    pub fn shift_right(&mut self, to: Register, bits: i32) {
+        self.emit(0x77, to, 0, 0, bits);
+    }
     /// to ^= value, sign-extended
     pub fn xor(&mut self, to: Register, value: i32) {
         self.emit(0xa7, to, 0, 0, value);

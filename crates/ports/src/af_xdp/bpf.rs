@@ -13,6 +13,7 @@ const MAP_UPDATE_ELEM: i32 = 2;
 const PROG_LOAD: i32 = 5;
 const PROG_TEST_RUN: i32 = 10;
 const LINK_CREATE: i32 = 28;
+const MAP_TYPE_ARRAY: u32 = 2;
 const MAP_TYPE_XSKMAP: u32 = 17;
 const PROG_TYPE_XDP: u32 = 6;
 const ATTACH_TYPE_XDP: u32 = 37;
@@ -77,6 +78,36 @@ impl SocketMap {
             .pointer(2, &raw const queue)
             .pointer(4, &raw const socket);
         // SAFETY: key and value are four bytes each, as the map was made, and live on the stack.
+        unsafe { bpf(MAP_UPDATE_ELEM, &attributes).map(drop) }
+    }
+}
+
+/// What the signatures of a trial's frames add up to, for the program to know them by.
+#[derive(Debug)]
+pub(super) struct SumMap(OwnedFd);
+
+impl SumMap {
+    /// A map with room for both sums; no frame has them yet.
+    pub fn new() -> io::Result<Self> {
+        let attributes = Attributes::of(&[(0, MAP_TYPE_ARRAY), (1, 4), (2, 8), (3, 1)]);
+        // SAFETY: no pointers; the descriptor returned is ours alone.
+        let map = unsafe { SumMap(OwnedFd::from_raw_fd(bpf(MAP_CREATE, &attributes)?)) };
+        map.set([None; 2])?;
+        Ok(map)
+    }
+    /// Descriptor for the program.
+    pub fn fd(&self) -> RawFd {
+        sys::raw(&self.0)
+    }
+    /// The sums of full and of short signatures, as big-endian words have them; none where no frame has one.
+    pub fn set(&self, sums: [Option<u16>; 2]) -> io::Result<()> {
+        let key = 0u32;
+        // No sum of 16 bits is this.
+        let sums = sums.map(|sum| sum.map_or(u32::MAX, |sum| sum.to_be().into()));
+        let attributes = Attributes::of(&[(0, self.fd() as u32)])
+            .pointer(2, &raw const key)
+            .pointer(4, &raw const sums);
+        // SAFETY: the key is four bytes and the value eight, as the map was made, and both live on the stack.
         unsafe { bpf(MAP_UPDATE_ELEM, &attributes).map(drop) }
     }
 }

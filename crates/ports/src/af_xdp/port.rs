@@ -1,10 +1,11 @@
 //! An AF_XDP port: one socket a receive queue, the first of which also sends. A port that sends by several queues sends
 //! by as many sockets, and receives in as many threads, the sockets by turns among them.
 
-use super::bpf::{self, SocketMap, XdpMode};
+use super::bpf::{self, SocketMap, SumMap, XdpMode};
 use super::redirect;
 use super::socket::{Receiving, Sending, Socket, Transfer};
 use super::umem::Layout;
+use crate::control::OwnFrames;
 use crate::open::TAGS_BYTES;
 use crate::pump::FrameSource;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
@@ -16,8 +17,10 @@ use crate::{
 };
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use trial::{ArrivalStamp, Capabilities, PortDescription, TesterError};
 use units::Instant;
+use wire::signature::Form;
 
 /// Frames that a thread of the receive side holds before it overflows, over all its queues: at a million frames
 /// a second a stall of 30 ms.
@@ -74,7 +77,10 @@ pub struct AfXdpPort {
 }
 
 /// Those that one thread reads.
-struct Sockets(Vec<Receiving>);
+struct Sockets {
+    all: Vec<Receiving>,
+    sums: Arc<SumMap>,
+}
 
 impl AfXdpPort {
     /// Opens a socket on each of the interface's receive queues, and attaches the program that
@@ -113,6 +119,7 @@ impl AfXdpPort {
             Layout::new(longest_bytes, chunks, TRANSMIT_SLOTS)
         };
         let sockets = attached.sockets(interface, longest_bytes, layout)?;
+        let sums = attached.sums.clone();
         let mut notes =
             vec![describe_mode(name, attached.mode, sockets[0].transfer, receive_queues)];
         if queues > 1 {
@@ -133,7 +140,8 @@ impl AfXdpPort {
             |(queue, socket)| PumpedTransmit::of_queue(name, socket, longest_bytes, queue);
         let transmit = SendQueue::all(queues as usize).zip(sending).map(of_queue).collect();
         let of_thread = |(queue, sockets)| {
-            PumpedReceive::of_queue(name, Sockets(sockets), longest_bytes, queue)
+            let sockets = Sockets { all: sockets, sums: sums.clone() };
+            PumpedReceive::of_queue(name, sockets, longest_bytes, queue)
         };
         let receive = AccountQueue::all(threads).zip(receiving).map(of_thread).collect();
         let Attached { link: _link, map: _map, .. } = attached;
@@ -162,9 +170,10 @@ fn check_queues(interface: &Interface, queues: u32) -> Result<(), TesterError> {
     })
 }
 
-/// The program on an interface, and the map from its queues to sockets.
+/// The program on an interface, and its maps: from queues to sockets, and of what signatures add up to.
 struct Attached {
     map: SocketMap,
+    sums: Arc<SumMap>,
     link: OwnedFd,
     mode: XdpMode,
     /// Sockets, one a queue.
@@ -176,10 +185,11 @@ impl Attached {
         let name = interface.name();
         let failed = |what: &str, error: &io::Error| sys::port_error(name, what, error);
         let map = SocketMap::new(queues).map_err(|e| failed("create a map of sockets", &e))?;
-        let program = bpf::load_program(&redirect::program(map.fd()))
+        let sums = SumMap::new().map_err(|e| failed("create a map of sums", &e))?;
+        let program = bpf::load_program(&redirect::program(map.fd(), sums.fd()))
             .map_err(|error| failed("load the XDP program", &error))?;
         let (link, mode) = attach(name, &program, interface.index())?;
-        Ok(Attached { map, link, mode, queues })
+        Ok(Attached { map, sums: Arc::new(sums), link, mode, queues })
     }
 
     /// Opens a socket on each queue.
@@ -310,13 +320,14 @@ impl Port for AfXdpPort {
 }
 
 impl TrialSource for Sockets {
-    fn restart(&mut self) -> io::Result<()> {
-        self.0.iter_mut().try_for_each(Receiving::restart)
+    fn restart(&mut self, own: &OwnFrames) -> io::Result<()> {
+        self.sums.set([Form::Full, Form::Short].map(|form| own.sum(form)))?;
+        self.all.iter_mut().try_for_each(Receiving::restart)
     }
 
     fn drops(&mut self) -> io::Result<Vec<(String, u64)>> {
         let mut sums: Vec<(String, u64)> = vec![];
-        for queue in &self.0 {
+        for queue in &self.all {
             let drops = queue.drops()?.map(|(counter, frames)| (counter.to_string(), frames));
             add_drops(&mut sums, drops.into());
         }
@@ -324,7 +335,7 @@ impl TrialSource for Sockets {
     }
 
     fn note(&self) -> Option<String> {
-        let unstamped: u64 = self.0.iter().map(Receiving::unstamped).sum();
+        let unstamped: u64 = self.all.iter().map(Receiving::unstamped).sum();
         let note = format!(
             "{unstamped} frames have the time at which they were read as their arrival, since the \
              driver has no room for a stamp: latency is overstated"
@@ -339,9 +350,9 @@ impl FrameSource for Sockets {
         queues.try_fold(0, |taken, queue| Ok(taken + self.take_from(queue, &mut take)?))
     }
     fn queues(&self) -> usize {
-        self.0.len()
+        self.all.len()
     }
     fn take_from(&mut self, queue: usize, take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
-        self.0[queue].take_waiting(take)
+        self.all[queue].take_waiting(take)
     }
 }

@@ -1,14 +1,17 @@
 //! The XDP program of an AF_XDP port: hands every frame to the socket of its queue, with the time
 //! of its arrival before it, but leaves to the kernel what the tester's control side answers or
-//! collects: ARP, IPv6 neighbour and router discovery, IGMP and MLD queries, and replies of SNMP agents.
+//! collects: ARP, IPv6 neighbour and router discovery, IGMP and MLD queries, and replies of SNMP agents. A test frame
+//! may look like one of those; its signature tells it from them.
 
 use super::assembler::{Assembler, Instruction, Label, Register, When, Width};
 use std::os::fd::RawFd;
+use wire::signature;
 
 /// Bytes before a frame: the time of its arrival, in ns of the tester's clock, and its complement.
 pub(super) const STAMP_BYTES: usize = 16;
 
 const XDP_PASS: i32 = 2;
+const MAP_LOOKUP: i32 = 1;
 const KTIME_GET_NS: i32 = 5;
 const REDIRECT_MAP: i32 = 51;
 const ADJUST_META: i32 = 54;
@@ -25,6 +28,11 @@ const END: Register = 8;
 const FIELD: Register = 2;
 /// A pointer to be compared with the frame's end.
 const LIMIT: Register = 3;
+/// Of the program's memory, at its end.
+const STACK: Register = 10;
+const FULL_BYTES: i32 = signature::Form::Full.len_bytes() as i32;
+/// No frame is longer.
+const LONGEST_BYTES: i32 = 0x3fff;
 
 const ETHERNET_BYTES: i32 = 14;
 const TAG_BYTES: i32 = 4;
@@ -38,8 +46,8 @@ const ROUTER_SOLICITATION: i32 = 133;
 const REDIRECT: i32 = 137;
 const SNMP_PORT: u16 = 161;
 
-/// The program, for this map of sockets.
-pub(super) fn program(sockets: RawFd) -> Vec<Instruction> {
+/// The program, for this map of sockets and this one of sums.
+pub(super) fn program(sockets: RawFd, sums: RawFd) -> Vec<Instruction> {
     let mut code = Assembler::default();
     let ours = code.label();
     let kernels = code.label();
@@ -116,9 +124,67 @@ pub(super) fn program(sockets: RawFd) -> Vec<Instruction> {
     code.call(REDIRECT_MAP);
     code.exit();
     code.bind(kernels);
+    jump_if_signed(&mut code, sums, ours);
     code.set(0, XDP_PASS);
     code.exit();
     code.finish()
+}
+
+/// Goes to `ours` if the last bytes of the frame add up to what those of a test frame do: in a full signature nine words,
+/// in a short one the last seven.
+fn jump_if_signed(code: &mut Assembler, sums: RawFd, ours: Label) {
+    const SUMS: Register = 9;
+    const TRAILER: Register = 2;
+    const SUM: Register = 0;
+    let (unsigned, short_bytes) = (code.label(), signature::Form::Short.len_bytes() as i32);
+    code.set(1, 0);
+    code.store(Width::U32, STACK, -4, 1);
+    code.copy(2, STACK);
+    code.add(2, -4);
+    code.load_map(1, sums);
+    code.call(MAP_LOOKUP);
+    code.jump_if(0, When::Equal, 0, unsigned);
+    code.copy(SUMS, 0);
+    code.load(Width::U32, TRAILER, CONTEXT, DATA);
+    code.copy(1, END);
+    code.subtract(1, TRAILER);
+    code.add(1, -FULL_BYTES);
+    code.jump_if(1, When::Above, LONGEST_BYTES, unsigned);
+    code.add_register(TRAILER, 1);
+    code.copy(LIMIT, TRAILER);
+    code.add(LIMIT, FULL_BYTES);
+    code.jump_if_above(LIMIT, END, unsigned);
+    code.set(SUM, 0);
+    add_words(code, FULL_BYTES - short_bytes..FULL_BYTES);
+    jump_if_sum(code, SUMS, 4, ours);
+    add_words(code, 0..FULL_BYTES - short_bytes);
+    jump_if_sum(code, SUMS, 0, ours);
+    code.bind(unsigned);
+
+    fn add_words(code: &mut Assembler, bytes: std::ops::Range<i32>) {
+        for at in bytes.step_by(2) {
+            code.load(Width::U16, 4, TRAILER, at as i16);
+            code.add_register(SUM, 4);
+        }
+    }
+    /// Leaves the sum as it is.
+    fn jump_if_sum(code: &mut Assembler, sums: Register, at: i16, ours: Label) {
+        let low = code.label();
+        code.copy(4, SUM);
+        for _ in 0..2 {
+            code.copy(5, 4);
+            code.shift_right(5, 16);
+            code.and(4, 0xffff);
+            code.add_register(4, 5);
+        }
+        // Two numbers stand for zero.
+        code.jump_if(4, When::NotEqual, 0xffff, low);
+        code.set(4, 0);
+        code.bind(low);
+        code.load(Width::U32, 5, sums, at);
+        code.subtract(4, 5);
+        code.jump_if(4, When::Equal, 0, ours);
+    }
 }
 
 /// A 16-bit field of a frame as a little-endian load shows it.

@@ -1,9 +1,12 @@
 //! Which frames are the control side's: ARP, IPv6 neighbour and router discovery, IGMP and MLD queries, and
 //! replies of SNMP agents. Everything else is a port's to account for. The XDP program of the AF_XDP port
-//! draws the same line.
+//! draws the same line. A frame with a signature of the trial at hand is a test frame all the same.
 
+use std::collections::BTreeSet;
+use trial::ReceivePlan;
 use wire::ethernet::EtherType;
 use wire::ipv4::{self, Protocol};
+use wire::signature::{self, Form, Key};
 use wire::{group_message, icmpv6, ipv6, snmp, udp, vlan};
 
 const MAX_TAGS: usize = 2;
@@ -25,6 +28,37 @@ pub(crate) enum Kind {
 #[inline]
 pub(crate) fn is_control(frame: &[u8]) -> bool {
     kind_of(frame).is_some()
+}
+
+/// By what the test frames of a trial are known, some of which may look like frames of the control side: those that
+/// a capture or a client has, such as ARP.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnFrames {
+    key: Option<Key>,
+    forms: Vec<Form>,
+    streams: BTreeSet<u16>,
+}
+
+impl OwnFrames {
+    /// Those of a trial.
+    pub fn of(plan: &ReceivePlan) -> Self {
+        let streams = plan.streams.iter().map(|stream| stream.id.0).collect();
+        OwnFrames { key: Some(plan.key), forms: plan.forms.clone(), streams }
+    }
+
+    /// Whether a frame is one of them.
+    pub fn has(&self, frame: &[u8]) -> bool {
+        let Some(key) = self.key else { return false };
+        self.forms.iter().any(|form| {
+            let stamp = signature::read(*form, key, frame);
+            stamp.is_some_and(|stamp| self.streams.contains(&stamp.stream))
+        })
+    }
+
+    /// What the signatures of this form add up to, if frames have it and theirs do.
+    pub fn sum(&self, form: Form) -> Option<u16> {
+        self.key.filter(|_| self.forms.contains(&form)).map(|key| key.expected_sum(form))
+    }
 }
 
 /// What a frame of the control side is; `None` for all others.

@@ -8,7 +8,7 @@ mod responder;
 mod socket;
 
 pub use hosts::Host;
-pub(crate) use kind::is_control;
+pub(crate) use kind::{OwnFrames, is_control};
 pub use responder::ControlHandle;
 pub(crate) use responder::{ControlCounts, Responder};
 pub(crate) use socket::PacketSocket;

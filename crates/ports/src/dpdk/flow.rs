@@ -5,7 +5,7 @@ use super::shim::{BURST, Frame};
 use super::trial_time::TrialTime;
 use crate::PerhapsFull;
 use crate::clock;
-use crate::control::is_control;
+use crate::control::{OwnFrames, is_control};
 use crate::pump::{FrameSink, FrameSource};
 use crate::pumped::TrialSource;
 use std::io;
@@ -173,6 +173,8 @@ pub(super) struct Source {
     time: Arc<TrialTime>,
     frames: [Frame; BURST],
     control: SyncSender<Vec<u8>>,
+    /// Those of the trial, which may look like control frames.
+    own: OwnFrames,
     /// Control frames that found no room since the trial began.
     control_dropped: u64,
     before: Losses,
@@ -194,6 +196,7 @@ impl Source {
             time,
             frames: [Frame::NONE; BURST],
             control,
+            own: OwnFrames::default(),
             control_dropped: 0,
             before: Losses::default(),
             in_a_row: 0,
@@ -231,7 +234,8 @@ impl TrialSource for Source {
         true
     }
 
-    fn restart(&mut self) -> io::Result<()> {
+    fn restart(&mut self, own: &OwnFrames) -> io::Result<()> {
+        self.own = own.clone();
         self.time.prepare(clock::now());
         let mut queue = self.device.receive_queue();
         for _ in 0..BURSTS_BEFORE {
@@ -280,12 +284,12 @@ impl FrameSource for Source {
         let slot_bytes = self.slot_bytes;
         let mut queue = self.device.receive_queue();
         for _ in 0..BURSTS_OF_A_TURN {
-            let control = &self.control;
+            let (control, own) = (&self.control, &self.own);
             let mut at = None;
             let taken = queue.take(&mut self.frames, |frame| {
                 self.in_a_row += slots_of(frame.len(), slot_bytes);
                 let at = *at.get_or_insert_with(clock::now);
-                match is_control(frame) {
+                match is_control(frame) && !own.has(frame) {
                     true => dropped += u64::from(!pass_on(control, frame)),
                     false => {
                         take(at, frame);
