@@ -67,8 +67,9 @@ fn takes_effect(version: &str) {
         let delay_ms = outcome["delay"].as_u64().unwrap() / 1_000_000_000;
         assert!(delay_ms >= 1_900, "{outcome}");
     }
+    // Copies to three ports for nearly 2 s of 6, and not for all of them.
     let (offered, came) = *frames(&results).last().expect("a trial");
-    assert!(came > offered && came < 3 * offered, "{came} of {offered}");
+    assert!(10 * came > 9 * offered && came < 3 * offered, "{came} of {offered}");
 }
 
 #[test]
