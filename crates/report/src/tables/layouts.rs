@@ -179,6 +179,9 @@ impl OutcomeTable {
             if figure.relation == Relation::AtLeast {
                 put("at least: tester-limited; the device may be faster", Role::Bound, value);
             }
+            if let (Relation::Between, Some(high)) = (figure.relation, figure.high) {
+                put("upper end of an interval, whose lower end is on the curve", Role::Bound, high);
+            }
         }
     }
 
@@ -275,6 +278,18 @@ mod tests {
         assert_eq!(points("throughput"), &[(64.0, 9.0), (512.0, 7.0)]);
         assert_eq!(points("theoretical maximum"), &[(64.0, 640.0), (512.0, 5_120.0)]);
         assert!(drawn.iter().all(|series| series.chart == "throughput by frame size"));
+    }
+
+    /// A point of the curve is a number; of an interval both ends are drawn.
+    #[test]
+    fn both_ends_of_an_interval_are_drawn() {
+        let mut wide = outcome(64, 9.0);
+        let figure = &mut wide.figures[0];
+        (figure.relation, figure.low, figure.high) = (Relation::Between, Some(9.0), Some(12.0));
+        let drawn = joined(&[wide, outcome(512, 7.0)]).remove(0).series;
+        let upper: Vec<_> = drawn.iter().filter(|series| series.role == Role::Bound).collect();
+        assert_eq!(upper.len(), 1, "{drawn:?}");
+        assert_eq!(upper[0].points, [(64.0, 12.0)]);
     }
 
     /// Bars of one title stand in one picture, and figures that a picture shows are no curve besides.
