@@ -1,4 +1,5 @@
-//! The new capture format (draft-ietf-opsawg-pcapng).
+//! The new capture format (draft-ietf-opsawg-pcapng). It is read here since the library that reads pcap refuses options
+//! without an end, and text that is not UTF-8, and knows no offset of times.
 
 mod block;
 mod interface;
