@@ -158,7 +158,7 @@ impl FrameListener {
     /// Passes on frames that wait (without FCS) with the times at which they arrived; gives their
     /// number.
     pub fn take_waiting(&mut self, take: impl FnMut(Instant, &[u8])) -> Result<u64, TesterError> {
-        self.ring.take_waiting(take).map_err(|error| self.hearing(&error))
+        self.ring.take_waiting(0, take).map_err(|error| self.hearing(&error))
     }
 
     /// Frames that arrived since [`restart`](Self::restart) and found no room in the ring.

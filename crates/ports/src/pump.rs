@@ -56,17 +56,13 @@ pub(crate) trait FrameSink {
 
 /// Where frames arrive.
 pub(crate) trait FrameSource {
-    /// Passes frames that wait, with their arrival times, to `take`; at least those that waited
-    /// when it was called, up to a bound that keeps the caller responsive. Gives their number.
-    fn take_waiting(&mut self, take: impl FnMut(Instant, &[u8])) -> io::Result<u64>;
     /// How many queues it reads. Frames of different queues have no order among themselves.
     fn queues(&self) -> usize {
         1
     }
-    /// As [`take_waiting`](Self::take_waiting), from one of them.
-    fn take_from(&mut self, _queue: usize, take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
-        self.take_waiting(take)
-    }
+    /// Passes frames that wait in one of them, from 0, with their arrival times, to `take`; at least those
+    /// that waited when it was called, up to a bound that keeps the caller responsive. Gives their number.
+    fn take_waiting(&mut self, queue: usize, take: impl FnMut(Instant, &[u8])) -> io::Result<u64>;
 }
 
 /// Watches frames go by, for capturing.
@@ -293,7 +289,7 @@ impl<'a, S: FrameSource, T: Tap> Listening<'a, S, T> {
                 receiver.set_start(start);
             }
             receiver.set_deadline(signals.deadline());
-            taken += self.source.take_from(queue, |at, frame| {
+            taken += self.source.take_waiting(queue, |at, frame| {
                 let arrival = receiver.absorb(at, frame);
                 self.tap.received(at, arrival, frame);
             })?;

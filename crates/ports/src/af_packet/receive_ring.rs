@@ -261,7 +261,11 @@ impl Header {
 }
 
 impl FrameSource for ReceiveRing {
-    fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+    fn take_waiting(
+        &mut self,
+        _queue: usize,
+        mut take: impl FnMut(Instant, &[u8]),
+    ) -> io::Result<u64> {
         let mut taken = 0;
         for _ in 0..BLOCKS_AT_ONCE {
             match self.take_block(&mut take) {

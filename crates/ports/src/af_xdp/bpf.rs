@@ -57,6 +57,23 @@ unsafe fn bpf(command: i32, attributes: &Attributes) -> io::Result<RawFd> {
     socket::check(result as libc::c_int)
 }
 
+/// A map of this type from numbers to values of so many bytes.
+fn create_map(map_type: u32, value_bytes: u32, entries: u32) -> io::Result<OwnedFd> {
+    let attributes = Attributes::of(&[(0, map_type), (1, 4), (2, value_bytes), (3, entries)]);
+    // SAFETY: no pointers; the descriptor returned is ours alone.
+    unsafe { Ok(OwnedFd::from_raw_fd(bpf(MAP_CREATE, &attributes)?)) }
+}
+
+/// # Safety
+/// A value of the map has as many bytes as this one.
+unsafe fn put<T>(map: &OwnedFd, key: u32, value: T) -> io::Result<()> {
+    let attributes = Attributes::of(&[(0, sys::raw(map) as u32)])
+        .pointer(2, &raw const key)
+        .pointer(4, &raw const value);
+    // SAFETY: the key is four bytes, as each map is made, and both live across the call.
+    unsafe { bpf(MAP_UPDATE_ELEM, &attributes).map(drop) }
+}
+
 /// A map from receive queues to AF_XDP sockets.
 #[derive(Debug)]
 pub(super) struct SocketMap(OwnedFd);
@@ -64,9 +81,7 @@ pub(super) struct SocketMap(OwnedFd);
 impl SocketMap {
     /// A map for so many queues.
     pub fn new(queues: u32) -> io::Result<Self> {
-        let attributes = Attributes::of(&[(0, MAP_TYPE_XSKMAP), (1, 4), (2, 4), (3, queues)]);
-        // SAFETY: no pointers; the descriptor returned is ours alone.
-        unsafe { Ok(SocketMap(OwnedFd::from_raw_fd(bpf(MAP_CREATE, &attributes)?))) }
+        create_map(MAP_TYPE_XSKMAP, 4, queues).map(SocketMap)
     }
     /// Descriptor for the program.
     pub fn fd(&self) -> RawFd {
@@ -74,11 +89,8 @@ impl SocketMap {
     }
     /// Frames of this queue go to this socket.
     pub fn insert(&self, queue: u32, socket: RawFd) -> io::Result<()> {
-        let attributes = Attributes::of(&[(0, self.fd() as u32)])
-            .pointer(2, &raw const queue)
-            .pointer(4, &raw const socket);
-        // SAFETY: key and value are four bytes each, as the map was made, and live on the stack.
-        unsafe { bpf(MAP_UPDATE_ELEM, &attributes).map(drop) }
+        // SAFETY: four bytes, as the map was made.
+        unsafe { put(&self.0, queue, socket) }
     }
 }
 
@@ -89,9 +101,7 @@ pub(super) struct SumMap(OwnedFd);
 impl SumMap {
     /// A map with room for both sums; no frame has them yet.
     pub fn new() -> io::Result<Self> {
-        let attributes = Attributes::of(&[(0, MAP_TYPE_ARRAY), (1, 4), (2, 8), (3, 1)]);
-        // SAFETY: no pointers; the descriptor returned is ours alone.
-        let map = unsafe { SumMap(OwnedFd::from_raw_fd(bpf(MAP_CREATE, &attributes)?)) };
+        let map = SumMap(create_map(MAP_TYPE_ARRAY, 8, 1)?);
         map.set([None; 2])?;
         Ok(map)
     }
@@ -101,14 +111,10 @@ impl SumMap {
     }
     /// The sums of full and of short signatures, as big-endian words have them; none where no frame has one.
     pub fn set(&self, sums: [Option<u16>; 2]) -> io::Result<()> {
-        let key = 0u32;
         // No sum of 16 bits is this.
-        let sums = sums.map(|sum| sum.map_or(u32::MAX, |sum| sum.to_be().into()));
-        let attributes = Attributes::of(&[(0, self.fd() as u32)])
-            .pointer(2, &raw const key)
-            .pointer(4, &raw const sums);
-        // SAFETY: the key is four bytes and the value eight, as the map was made, and both live on the stack.
-        unsafe { bpf(MAP_UPDATE_ELEM, &attributes).map(drop) }
+        let sums: [u32; 2] = sums.map(|sum| sum.map_or(u32::MAX, |sum| sum.to_be().into()));
+        // SAFETY: eight bytes, as the map was made.
+        unsafe { put(&self.0, 0, sums) }
     }
 }
 

@@ -345,14 +345,10 @@ impl TrialSource for Sockets {
 }
 
 impl FrameSource for Sockets {
-    fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
-        let mut queues = 0..self.queues();
-        queues.try_fold(0, |taken, queue| Ok(taken + self.take_from(queue, &mut take)?))
-    }
     fn queues(&self) -> usize {
         self.all.len()
     }
-    fn take_from(&mut self, queue: usize, take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+    fn take_waiting(&mut self, queue: usize, take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
         self.all[queue].take_waiting(take)
     }
 }

@@ -4,7 +4,7 @@ use super::redirect::STAMP_BYTES;
 use super::ring::Ring;
 use super::umem::{Layout, Umem};
 use crate::clock;
-use crate::pump::{FrameSink, FrameSource};
+use crate::pump::FrameSink;
 use crate::sys;
 use kernel::socket;
 use std::io;
@@ -357,10 +357,9 @@ impl Receiving {
         // borrowed meanwhile.
         unsafe { self.shared.umem.memory.bytes_mut(address, len as usize) }
     }
-}
 
-impl FrameSource for Receiving {
-    fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+    /// As [`FrameSource::take_waiting`](crate::pump::FrameSource::take_waiting), of this socket.
+    pub fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
         self.make_room();
         let mut taken = 0;
         let mut arrived = None;

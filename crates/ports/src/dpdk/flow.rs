@@ -278,7 +278,11 @@ impl TrialSource for Source {
 }
 
 impl FrameSource for Source {
-    fn take_waiting(&mut self, mut take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+    fn take_waiting(
+        &mut self,
+        _queue: usize,
+        mut take: impl FnMut(Instant, &[u8]),
+    ) -> io::Result<u64> {
         self.time.run();
         let (mut all, mut dropped) = (0, 0);
         let slot_bytes = self.slot_bytes;
