@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use trial::{
-    Deferred, FlowCounts, Histogram, Leftovers, Missing, Paused, PortCounters, PortId,
-    PortReceived, Slips, StreamAccount, StreamReceived, Tester, TesterDescription, TesterError,
-    TransmitReport, Trial, TrialResult,
+    Deferred, FlowCounts, Histogram, Missing, Paused, PortCounters, PortId, PortReceived, Slips,
+    StreamAccount, StreamReceived, Tester, TesterDescription, TesterError, TransmitReport, Trial,
+    TrialResult,
 };
 use units::{Duration, FrameRate, Instant};
 
@@ -110,26 +110,19 @@ impl<L: Law> Tester for ClosedForm<L> {
             for port in ports {
                 let arrived = frames.saturating_sub(response.lost + response.dropped_by_tester);
                 *drops.entry(*port).or_default() += response.dropped_by_tester;
-                let empty = PortReceived {
-                    port: *port,
-                    streams: vec![],
-                    foreign: 0,
-                    foreign_bytes: 0,
-                    corrupted: 0,
-                    forged: 0,
-                    leftovers: Leftovers::default(),
-                };
                 let account = account(arrived, response.latency);
                 let missing = missing(arrived, frames);
-                received.entry(*port).or_insert(empty).streams.push(StreamReceived {
-                    port: *port,
-                    stream: stream.id,
-                    expected: true,
-                    unchecked: false,
-                    missing,
-                    flows: FlowCounts::default(),
-                    account,
-                });
+                received.entry(*port).or_insert_with(|| PortReceived::nothing(*port)).streams.push(
+                    StreamReceived {
+                        port: *port,
+                        stream: stream.id,
+                        expected: true,
+                        unchecked: false,
+                        missing,
+                        flows: FlowCounts::default(),
+                        account,
+                    },
+                );
             }
         }
         self.trials += 1;

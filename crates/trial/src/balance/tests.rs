@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::pressure::tests::trial;
-use crate::{Leftovers, PortCounters, PortReceived};
+use crate::{PortCounters, PortReceived};
 use proptest::prelude::*;
 
 /// What really happens to frames, from which every counter follows.
@@ -84,13 +84,8 @@ impl Truth {
             ..PortCounters::default()
         }];
         result.received = vec![PortReceived {
-            port: PortId(0),
-            streams: vec![],
             foreign: tester_received - self.tester_dropped,
-            foreign_bytes: 0,
-            corrupted: 0,
-            forged: 0,
-            leftovers: Leftovers::default(),
+            ..PortReceived::nothing(PortId(0))
         }];
         result
     }
