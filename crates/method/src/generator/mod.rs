@@ -166,7 +166,9 @@ impl Generator<'_> {
                 totals.add(&result, self.mix);
             }
             sent_for += sending_time(&result);
+            let mut lasted = Duration::ZERO;
             if let Some((first, last)) = departures(&result) {
+                lasted = last.since(first);
                 let before = last_departure.replace(last).filter(|_| !is_rested);
                 totals.between += before.map_or(Duration::ZERO, |before| first.since(before));
             }
@@ -178,9 +180,7 @@ impl Generator<'_> {
             match order {
                 None => {
                     // What follows the last frame of a stretch is no part of it.
-                    let took = departures(&result)
-                        .map_or(Duration::ZERO, |(first, last)| last.since(first));
-                    let owed = trial.duration().saturating_sub(took);
+                    let owed = trial.duration().saturating_sub(lasted);
                     let goes_on = self.config.duration.is_none_or(|duration| passed < duration);
                     if goes_on && !rest(tester, control, owed, (&mut rate, &mut off))? {
                         return Ok(totals);
