@@ -1,8 +1,9 @@
 //! Captured frames made ready to be sent and counted: they get a signature, and other addresses if asked for.
 //!
-//! A frame whose UDP, TCP or ICMP payload has room gives up its last bytes for the signature; any other
-//! grows by as many, in its lengths too. Where a packet has bytes behind its UDP datagram, the signature lies among these
-//! alone, since no checksum is over them. Checksums are made anew. All else stays as it was captured.
+//! A frame whose payload of UDP, TCP or an ICMP echo has room gives up its last bytes for the signature; any other
+//! grows by as many, in its lengths too: those of IP, UDP, IEEE 802.3 and PPPoE. Where a packet has bytes behind its
+//! UDP datagram, the signature lies among these alone, since no checksum is over them. Checksums are made anew. All
+//! else stays as it was captured.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
@@ -11,15 +12,14 @@ use wire::checksum::{self, PseudoHeader};
 use wire::ethernet::{self, EtherType, MacAddr};
 use wire::ipv4::{self, Protocol};
 use wire::ipv6::{self, Extension, ExtensionView};
+use wire::pppoe;
 use wire::signature::{self, Form, Key, Stamp};
-use wire::{DecodeError, icmpv4, tcp, udp, vlan};
+use wire::{DecodeError, icmpv4, icmpv6, igmp, tcp, udp, vlan};
 
 /// No Ethernet frame is shorter, without FCS.
 const SHORTEST_BYTES: usize = 60;
 /// The type, or the length of IEEE 802.3, right before a packet.
 const TYPE_BYTES: usize = 2;
-/// The longest of these lengths.
-const LENGTH_MAX: u16 = 1_500;
 
 /// Addresses to put in place of those captured; none for those that stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,6 +39,8 @@ pub struct Ready {
     pub bytes: Vec<u8>,
     /// By how many bytes it grew.
     pub grown_bytes: usize,
+    /// Whether the signature is behind a packet in IP whose own lengths and checksums are as they were captured.
+    pub is_behind_packet: bool,
 }
 
 /// Why a captured frame cannot be sent and counted.
@@ -78,6 +80,8 @@ impl From<DecodeError> for ReplayError {
 
 /// Where things are in a frame.
 struct Parts {
+    /// Where the header of PPPoE is around the packet.
+    pppoe: Option<usize>,
     /// Where the packet begins, and its end.
     packet: usize,
     end: usize,
@@ -88,7 +92,7 @@ struct Parts {
     /// Where the payload begins; that is behind a datagram which ends before its packet.
     payload: usize,
     /// Whether the payload is behind the datagram.
-    is_behind: bool,
+    is_behind_datagram: bool,
 }
 
 /// Makes a frame (without FCS) ready to bear signatures of this key and stream.
@@ -117,7 +121,8 @@ pub fn ready(
     let stamp = Stamp { stream, sequence: 0, transmit_ticks: 0 };
     signature::write(Form::Full, key, stamp, &mut bytes);
     parts.sum(&mut bytes)?;
-    Ok(Ready { bytes, grown_bytes })
+    let is_behind_packet = parts.version.is_some() && parts.transport.is_none();
+    Ok(Ready { bytes, grown_bytes, is_behind_packet })
 }
 
 impl Parts {
@@ -125,18 +130,30 @@ impl Parts {
         let (ether_type, rest) =
             vlan::behind_tags(frame, usize::MAX).ok_or(ReplayError::NoHeader)?;
         let packet = frame.len() - rest.len();
+        if ether_type == EtherType::PPPOE_SESSION
+            && let Some(within) = pppoe::View::peek(rest).and_then(|view| view.ether_type())
+        {
+            let parts =
+                Parts::of_packet(within, &rest[pppoe::HEADER_LEN..], packet + pppoe::HEADER_LEN)?;
+            return Ok(Parts { pppoe: Some(packet), ..parts });
+        }
+        Parts::of_packet(ether_type, rest, packet)
+    }
+
+    fn of_packet(ether_type: EtherType, rest: &[u8], packet: usize) -> Result<Parts, ReplayError> {
         match ether_type {
             EtherType::IPV4 => Parts::of_ipv4(rest, packet),
             EtherType::IPV6 => Parts::of_ipv6(rest, packet),
             _ => {
-                let end = frame.len();
+                let end = packet + ether_type.cut_padding(rest)?.len();
                 Ok(Parts {
+                    pppoe: None,
                     packet,
                     end,
                     version: None,
                     transport: None,
                     payload: end,
-                    is_behind: false,
+                    is_behind_datagram: false,
                 })
             }
         }
@@ -170,10 +187,23 @@ impl Parts {
         (packet, end, version): (usize, usize, u8),
         protocol: Protocol,
     ) -> Result<Parts, ReplayError> {
+        // Messages that the network reads are header to their end.
+        let message = |header_len, is_echo| match is_echo {
+            true => header_len,
+            false => segment.len().max(header_len),
+        };
         let header_len = match protocol {
             Protocol::UDP => Some(udp::HEADER_LEN),
-            Protocol::ICMPV4 | Protocol::ICMPV6 => Some(icmpv4::HEADER_LEN),
             Protocol::TCP => Some(tcp::View::new_checked(segment)?.header_len()),
+            Protocol::ICMPV4 => {
+                let is_echo = icmpv4::View::peek(segment).is_some_and(|view| view.is_echo());
+                Some(message(icmpv4::HEADER_LEN, is_echo))
+            }
+            Protocol::ICMPV6 => {
+                let is_echo = icmpv6::View::peek(segment).is_some_and(|view| view.is_echo());
+                Some(message(icmpv6::HEADER_LEN, is_echo))
+            }
+            Protocol::IGMP => Some(message(igmp::HEADER_LEN, false)),
             _ => None,
         };
         if header_len.is_some_and(|len| len > segment.len()) {
@@ -187,12 +217,20 @@ impl Parts {
             }
             _ => segment.len(),
         };
-        let is_behind = datagram_len < segment.len();
-        let before_payload = if is_behind { Some(datagram_len) } else { header_len };
+        let is_behind_datagram = datagram_len < segment.len();
+        let before_payload = if is_behind_datagram { Some(datagram_len) } else { header_len };
         let start = end - segment.len();
         let payload = before_payload.map_or(end, |len| start + len);
         let transport = header_len.map(|_| (start, protocol));
-        Ok(Parts { packet, end, version: Some(version), transport, payload, is_behind })
+        Ok(Parts {
+            pppoe: None,
+            packet,
+            end,
+            version: Some(version),
+            transport,
+            payload,
+            is_behind_datagram,
+        })
     }
 
     /// Says in the headers that the frame is so much longer.
@@ -211,13 +249,23 @@ impl Parts {
             }
             None => {
                 let at = self.packet - TYPE_BYTES;
-                let length = u16_at(bytes, at);
-                if length <= LENGTH_MAX {
-                    put_u16(bytes, at, longer(length)?);
+                let ether_type = EtherType(u16_at(bytes, at));
+                if ether_type.is_length() {
+                    let length = longer(ether_type.0)?;
+                    let is_length = usize::from(length) <= ethernet::MAX_LENGTH;
+                    put_u16(
+                        bytes,
+                        at,
+                        Some(length).filter(|_| is_length).ok_or(ReplayError::TooLong)?,
+                    );
                 }
             }
         }
-        if let Some((at, Protocol::UDP)) = self.transport.filter(|_| !self.is_behind) {
+        if let Some(at) = self.pppoe {
+            let mut view = pppoe::View::new_unchecked(&mut bytes[at..]);
+            view.set_length(longer(view.length())?);
+        }
+        if let Some((at, Protocol::UDP)) = self.transport.filter(|_| !self.is_behind_datagram) {
             let mut view = udp::View::new_unchecked(&mut bytes[at..]);
             view.set_length(longer(view.length())?);
         }
@@ -258,6 +306,10 @@ impl Parts {
         };
         let Some((at, protocol)) = self.transport else { return Ok(()) };
         let segment = &mut bytes[at..];
+        if protocol == Protocol::IGMP {
+            igmp::View::new_unchecked(segment).fill_checksum();
+            return Ok(());
+        }
         let is_ipv4 = matches!(addresses, PseudoHeader::V4(..));
         let mut datagram_len = segment.len();
         if protocol == Protocol::UDP {

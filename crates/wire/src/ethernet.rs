@@ -138,6 +138,8 @@ impl EtherType {
     pub const AARP: EtherType = EtherType(0x80f3);
     /// Novell IPX.
     pub const IPX: EtherType = EtherType(0x8137);
+    /// A packet of a PPP session (RFC 2516).
+    pub const PPPOE_SESSION: EtherType = EtherType(0x8864);
     /// Local experimental EtherType 1 (IEEE 802): a test frame without a network layer.
     pub const EXPERIMENTAL: EtherType = EtherType(0x88b5);
     /// Local experimental EtherType 2 (IEEE 802 section 9.2.4).

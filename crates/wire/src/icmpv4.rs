@@ -37,6 +37,13 @@ view! {
     mtu / set_mtu: u16 = 6;
 }
 
+impl<T: AsRef<[u8]>> View<T> {
+    /// Whether its data are those of an echo, which mean nothing to the network.
+    pub fn is_echo(&self) -> bool {
+        matches!(self.kind(), ECHO_REQUEST | ECHO_REPLY)
+    }
+}
+
 checksum::of_whole_message!(View, WHAT);
 
 /// The first eight bytes of a message. After an error's follows the packet that caused it.

@@ -51,6 +51,10 @@ view! {
 }
 
 impl<T: AsRef<[u8]>> View<T> {
+    /// Whether its data are those of an echo, which mean nothing to the network.
+    pub fn is_echo(&self) -> bool {
+        matches!(self.kind(), ECHO_REQUEST | ECHO_REPLY)
+    }
     /// Refuses a message between these addresses with a wrong checksum.
     pub fn verify_checksum(&self, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), DecodeError> {
         let message = self.0.as_ref();

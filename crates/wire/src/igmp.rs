@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-const HEADER_LEN: usize = 8;
+/// Bytes up to the group, and of versions 1 and 2 all.
+pub const HEADER_LEN: usize = 8;
 const FLAGS: usize = 8;
 const V3_QUERY_LEN: usize = FLAGS + QUERY_TAIL_LEN;
 

@@ -63,6 +63,7 @@ pub mod llc;
 pub mod mld;
 pub mod netblt;
 pub mod pause;
+pub mod pppoe;
 pub mod rip;
 pub mod ripng;
 mod run_key;

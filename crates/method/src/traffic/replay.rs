@@ -40,6 +40,8 @@ pub struct Replay {
     rewrites: Rewrites,
     /// How many have to grow to hold a signature.
     grown: usize,
+    /// How many are of a protocol in IP whose own lengths and checksums leave the signature out.
+    behind_packets: usize,
 }
 
 /// Which addresses are rewritten.
@@ -67,17 +69,18 @@ impl Traffic {
         }
         self.check_ready("captured frames", rewrites)?;
         let rewrite = self.rewrite(rewrites, 0);
-        let (mut sizes, mut grown) = (vec![], 0);
+        let (mut sizes, mut grown, mut behind_packets) = (vec![], 0, 0);
         for (number, frame) in (1..).zip(&frames) {
             let ready = replay::ready(frame, &rewrite, (Key::from_seed(0), 0)).map_err(|why| {
                 RunError::Config(format!("frame {number} of the capture: {why}; filter it out"))
             })?;
             grown += usize::from(ready.grown_bytes > 0);
+            behind_packets += usize::from(ready.is_behind_packet);
             sizes.push(FrameSize::from_bytes(ready.bytes.len() as u32 + 4));
         }
         self.size = SizePattern::List(sizes);
         let (count, source) = (frames.len(), Source::Captured(Arc::new(frames)));
-        self.replay = Some(Replay { source, count, rewrites, grown });
+        self.replay = Some(Replay { source, count, rewrites, grown, behind_packets });
         Ok(self)
     }
 
@@ -97,7 +100,7 @@ impl Traffic {
         // One whose own lengths or headers make its checksums wrong would always pass for a damaged one.
         self.verify_checksums &= frames.iter().all(|frame| transport_is_good(frame));
         let (count, source) = (frames.len(), Source::Made(Arc::new(make)));
-        self.replay = Some(Replay { source, count, rewrites, grown: 0 });
+        self.replay = Some(Replay { source, count, rewrites, grown: 0, behind_packets: 0 });
         Ok(self)
     }
 
@@ -159,6 +162,13 @@ impl Replay {
         let mut words = vec![format!("{} ready frames", self.count)];
         if self.grown > 0 {
             words.push(format!("{} of them longer by a signature", self.grown));
+        }
+        if self.behind_packets > 0 {
+            words.push(format!(
+                "{} of them with the signature behind a packet that is not of UDP, TCP, ICMP or IGMP: its own \
+                 lengths and checksums leave the signature out, and who checks them may drop the frame",
+                self.behind_packets
+            ));
         }
         words.extend(self.rewrites.macs.then(|| "MAC addresses rewritten".into()));
         words.extend(self.rewrites.ips.then(|| "IP addresses rewritten".into()));

@@ -9,7 +9,7 @@ use crate::ipv6::{Extension, ExtensionView, FragmentView};
 use crate::llc::Sap;
 use crate::{
     DecodeError, arp, bpdu, ethernet, gre, group_records, icmpv4, icmpv6, igmp, ipv4, ipv6, ipx,
-    llc, mld, pause, snap, tcp, udp, vlan, vxlan,
+    llc, mld, pause, pppoe, snap, tcp, udp, vlan, vxlan,
 };
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ pub(crate) struct Tested {
     pub copy: fn(&[u8], &mut [u8]),
 }
 
-const ALL: [Tested; 31] = [
+const ALL: [Tested; 32] = [
     ethernet::View::TESTED,
     vlan::View::TESTED,
     arp::View::TESTED,
@@ -54,6 +54,7 @@ const ALL: [Tested; 31] = [
     bpdu::View::TESTED,
     bpdu::ConfigurationView::TESTED,
     pause::View::TESTED,
+    pppoe::View::TESTED,
     ipx::View::TESTED,
     ddp::View::TESTED,
     data::View::TESTED,
