@@ -6,6 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
 use serde::Serialize;
@@ -15,8 +16,20 @@ use serde_json::Value;
 const BODY_MAX: usize = 32 << 20;
 
 /// The API of a tester over REST and gRPC, to be served alone: gRPC knows its methods by their whole paths.
+///
+/// Browsers may not drive it: they alone say where a page is from, and let any page send requests.
 pub fn service(engine: Engine) -> Router {
-    router(engine.clone()).merge(crate::grpc::router(engine))
+    let all = router(engine.clone()).merge(crate::grpc::router(engine));
+    all.layer(middleware::from_fn(refuse_pages))
+}
+
+async fn refuse_pages(request: Request, next: Next) -> Response {
+    let Some(origin) = request.headers().get(header::ORIGIN) else {
+        return next.run(request).await;
+    };
+    let origin = origin.to_str().unwrap_or("an unreadable origin");
+    let what = format!("a page of {origin} may not drive this server: clients send no Origin");
+    error(Refused { code: 403, errors: vec![what] })
 }
 
 /// The API of a tester over REST, to be served alone or below a path.

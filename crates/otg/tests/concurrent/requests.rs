@@ -195,6 +195,27 @@ fn what_is_wrong_over_grpc_gets_the_models_error() {
     assert_eq!(told, "");
 }
 
+/// A form that any page may send: without the header, the configuration would be taken.
+#[test]
+fn a_page_of_a_browser_may_not_drive_the_server() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for (origin, status) in [
+        (None, StatusCode::OK),
+        (Some("http://evil.example"), StatusCode::FORBIDDEN),
+        (Some("null"), StatusCode::FORBIDDEN),
+    ] {
+        let request = Request::builder().method("POST").uri("/config");
+        let request = request.header("content-type", "text/plain");
+        let request = match origin {
+            Some(origin) => request.header("origin", origin),
+            None => request,
+        };
+        let request = request.body(Body::from("{}")).unwrap();
+        let response = runtime.block_on(otg::service(engine()).oneshot(request)).unwrap();
+        assert_eq!(response.status(), status, "{origin:?}");
+    }
+}
+
 fn http(lab: &Lab, head: &str) -> TcpStream {
     let address = lab.address;
     let stream = lab.testbed.tester().run(|| TcpStream::connect(address)).unwrap().unwrap();
