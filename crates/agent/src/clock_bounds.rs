@@ -5,12 +5,17 @@
 //! So each exchange bounds the difference of the clocks, and many together bound it more closely.
 //!
 //! Nothing is assumed of clocks but that their rates differ by at most [`RATE_MAX`]. A clock that is set breaks that, and
-//! is found ([`error_over`] gives `None`).
+//! is found ([`error_over`] gives `None`); so is one that its kernel pulls by more than [`PULLED_MAX_PPB`], since both hosts
+//! say by how much they do.
 
 use ports::clock::Mapping;
 
-/// Two clocks differ in rate by less than this: the kernel corrects each by up to 500 ppm (adjtimex(2)).
+/// Two clocks differ in rate by less than this: each is pulled by [`PULLED_MAX_PPB`] at most, towards the true rate from
+/// that of a crystal, or beyond it while somebody works an error off.
 pub const RATE_MAX: f64 = 1e-3;
+/// What the frequency of adjtimex(2) can do, in parts per 10^9. Programs that are in a hurry change the length of the tick
+/// instead, by up to 100,000 ppm: then no bound is stated.
+pub const PULLED_MAX_PPB: u64 = 500_000;
 /// What two clocks drift apart in the course of a trial, as far as receivers allow for it: a crystal is within 100 ppm.
 pub const DRIFT: f64 = 200e-6;
 /// Exchanges that a line is laid through.

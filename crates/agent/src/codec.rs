@@ -6,6 +6,9 @@ use std::marker::PhantomData;
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
+/// What is said of a message that cannot be read, which is why it may be another version's.
+pub(crate) const UNREADABLE: &str = "a message that this version does not read";
+
 /// Reads one kind of message.
 pub(crate) type Read<T> = fn(&[u8]) -> Result<T, String>;
 
@@ -56,8 +59,8 @@ impl<T> Decoder for Reader<T> {
 
     fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<T>, Status> {
         let bytes = from.copy_to_bytes(from.remaining());
-        (self.0)(&bytes).map(Some).map_err(|what| {
-            Status::invalid_argument(format!("a message that this version does not read: {what}"))
-        })
+        (self.0)(&bytes)
+            .map(Some)
+            .map_err(|what| Status::invalid_argument(format!("{UNREADABLE}: {what}")))
     }
 }

@@ -1,6 +1,6 @@
 //! The tester's end of a connection to an agent: a thread that passes messages on until the connection ends.
 
-use crate::codec::Json;
+use crate::codec::{Json, UNREADABLE};
 use crate::message::{self, MESSAGE_MAX, Reply, Request};
 use crate::serve::{ALIVE_WITHIN, ASK_ALIVE_EVERY, METHOD};
 use crate::{Certificates, DEFAULT_PORT};
@@ -96,7 +96,12 @@ async fn pump(mut replies: Streaming<Reply>, mut take: impl FnMut(Reply, u64)) -
 }
 
 fn why_cut(status: &Status) -> String {
-    format!("the connection to its agent was cut: {}", chain(status))
+    let said = chain(status);
+    let remedy = match said.contains(UNREADABLE) {
+        true => "; install the same version of netanvil on both hosts",
+        false => "",
+    };
+    format!("the connection to its agent was cut: {said}{remedy}")
 }
 
 /// What an error says, and what is behind it.

@@ -1,8 +1,11 @@
-//! The time of day of a host beside its own clock, and by how much it may be wrong, where the host's chronyd says.
+//! The time of day of a host beside its own clock, and by how much it may be wrong, where the host's chronyd says; and
+//! how far the kernel pulls both.
 
 use crate::chrony;
+use kernel::time_of_day;
 use ports::clock::{own_ns, realtime_ns};
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// By how much CLOCK_REALTIME of a host is wrong at most, as the host has it.
@@ -47,11 +50,25 @@ impl UtcReading {
     }
 }
 
+/// Both clocks of a host run from one counter: beyond this, and what a reading takes, only who sets the time of day
+/// changes their difference.
+const SET_BEYOND_NS: u64 = 2_000;
+/// Of so many readings the one that took the shortest time is kept.
+const READINGS: usize = 64;
+
+/// A claim, and the time of day less the host's own clock when it was made.
+#[derive(Clone, Copy)]
+struct Told {
+    claim: Claim,
+    apart_ns: u64,
+}
+
 /// Reads a host's time of day.
 pub struct HostTime {
     ask: Box<dyn Fn() -> Option<Claim> + Send + Sync>,
-    wrong_ns: i64,
-    claim: Mutex<Option<Claim>>,
+    wrong_ns: AtomicI64,
+    pulled_ppb: Option<i64>,
+    told: Mutex<Option<Told>>,
 }
 
 impl HostTime {
@@ -62,21 +79,96 @@ impl HostTime {
 
     /// For tests: a host that claims this, and is wrong by that.
     pub fn pretended(ask: Box<dyn Fn() -> Option<Claim> + Send + Sync>, wrong_ns: i64) -> Self {
-        HostTime { ask, wrong_ns, claim: Mutex::new(None) }
+        let wrong_ns = AtomicI64::new(wrong_ns);
+        HostTime { ask, wrong_ns, pulled_ppb: None, told: Mutex::new(None) }
+    }
+
+    /// For tests: a host whose kernel pulls its clocks so far.
+    #[must_use]
+    pub fn pulled_by(mut self, ppb: i64) -> Self {
+        self.pulled_ppb = Some(ppb);
+        self
+    }
+
+    /// For tests: somebody sets the time of day by so much.
+    pub fn set_by(&self, ns: i64) {
+        self.wrong_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// By how much the kernel has the clocks of this host run faster than its counter, in parts per 10^9.
+    pub fn pulled_ppb(&self) -> i64 {
+        let by_kernel = || time_of_day().map_or(0, |time| time.pulled_ppb);
+        self.pulled_ppb.unwrap_or_else(by_kernel)
     }
 
     /// Asks who keeps it how well it is kept. It takes some milliseconds, and a second at most.
     pub fn ask(&self) {
-        let claim = (self.ask)();
-        *self.claim.lock().unwrap_or_else(PoisonError::into_inner) = claim;
+        // What was set while it was asked is not in its answer.
+        let apart_ns = self.apart_ns();
+        let told = (self.ask)().map(|claim| Told { claim, apart_ns });
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = told;
     }
 
-    /// Reads it; `None` where nobody said how well it is kept.
+    /// Reads it; `None` where nobody said how well it is kept, or it was set since.
     pub fn read(&self) -> Option<UtcReading> {
-        let claim = *self.claim.lock().unwrap_or_else(PoisonError::into_inner);
-        let claim = claim?;
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let Told { claim, apart_ns } = (*told)?;
+        let (before_ns, realtime_ns, after_ns) = self.clocks();
+        let is_set = apart(before_ns, realtime_ns, after_ns).wrapping_sub(apart_ns) as i64;
+        if is_set.unsigned_abs() > after_ns - before_ns + SET_BEYOND_NS {
+            *told = None;
+            return None;
+        }
+        Some(UtcReading { before_ns, realtime_ns, after_ns, claim })
+    }
+
+    /// The time of day between two readings of the own clock.
+    fn clocks(&self) -> (u64, u64, u64) {
         let before_ns = own_ns();
-        let realtime_ns = realtime_ns().wrapping_add_signed(self.wrong_ns);
-        Some(UtcReading { before_ns, realtime_ns, after_ns: own_ns(), claim })
+        let realtime_ns = realtime_ns().wrapping_add_signed(self.wrong_ns.load(Ordering::Relaxed));
+        (before_ns, realtime_ns, own_ns())
+    }
+
+    fn apart_ns(&self) -> u64 {
+        let readings = (0..READINGS).map(|_| self.clocks());
+        let read = readings
+            .map(|(before, realtime, after)| (after - before, apart(before, realtime, after)));
+        read.min().map_or(0, |(_, apart_ns)| apart_ns)
+    }
+}
+
+fn apart(before_ns: u64, realtime_ns: u64, after_ns: u64) -> u64 {
+    realtime_ns.wrapping_sub(before_ns.midpoint(after_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claiming() -> HostTime {
+        let claim = || Some(Claim { error_ns: 100_000, growth_ppb: 0, asked_ns: own_ns() });
+        HostTime::pretended(Box::new(claim), 0)
+    }
+
+    /// A claim says how wrong the time of day was; one that was set since is wrong by more.
+    #[test]
+    fn a_claim_ends_when_the_time_of_day_is_set() {
+        let time = claiming();
+        for step_ns in [400_000, -400_000, 20_000] {
+            assert!(time.read().is_none(), "nobody was asked");
+            time.ask();
+            assert!((0..1_000).all(|_| time.read().is_some()));
+            time.set_by(step_ns);
+            assert!(time.read().is_none(), "{step_ns}");
+        }
+        time.ask();
+        assert!(time.read().is_some(), "who is asked again knows of it");
+    }
+
+    #[test]
+    fn the_pull_is_the_kernels_unless_a_test_says_otherwise() {
+        let kernels = time_of_day().map_or(0, |time| time.pulled_ppb);
+        assert_eq!(claiming().pulled_ppb(), kernels);
+        assert_eq!(claiming().pulled_by(2_000_000).pulled_ppb(), 2_000_000);
     }
 }

@@ -169,7 +169,8 @@ impl Drop for Loan {
 pub(crate) fn reply(replies: &Replies, id: u64, answer: Result<Answer, TesterError>) {
     let utc = replies.time.read();
     let agent_ns = utc.map_or_else(clock::own_ns, |utc| utc.before_ns);
-    let _ = replies.to_tester.send(Ok(Reply { id, agent_ns, utc, answer }));
+    let pulled_ppb = replies.time.pulled_ppb();
+    let _ = replies.to_tester.send(Ok(Reply { id, agent_ns, utc, pulled_ppb, answer }));
 }
 
 fn bad(what: &str) -> TesterError {

@@ -115,6 +115,8 @@ pub struct Reply {
     pub agent_ns: u64,
     /// The agent's time of day beside it, where its host says how well that is kept; it begins at `agent_ns`.
     pub utc: Option<UtcReading>,
+    /// By how much its kernel has its clocks run faster than its counter, in parts per 10^9.
+    pub pulled_ppb: i64,
     /// What came of it.
     pub answer: Result<Answer, TesterError>,
 }

@@ -182,10 +182,18 @@ impl tonic::server::StreamingService<Request> for Sessions {
             let (to_tester, replies) = mpsc::unbounded_channel();
             let mut requests = request.into_inner();
             tokio::spawn(async move {
+                let failed = to_tester.clone();
                 let mut loan = lender.begin(Replies { to_tester, time });
                 // However it ends, the loan ends with it.
-                while let Some(Ok(request)) = requests.next().await {
-                    loan.take(request);
+                while let Some(request) = requests.next().await {
+                    match request {
+                        Ok(request) => loan.take(request),
+                        Err(status) => {
+                            // A tester that is gone does not hear why.
+                            let _ = failed.send(Err(status));
+                            break;
+                        }
+                    }
                 }
             });
             Ok(tonic::Response::new(UnboundedReceiverStream::new(replies)))

@@ -1,7 +1,7 @@
 //! A session with an agent, as the tester has it: calls and their answers, and the agent's clock.
 
 use crate::Certificates;
-use crate::clock_bounds::{self, DRIFT, Exchange, Fit};
+use crate::clock_bounds::{self, DRIFT, Exchange, Fit, PULLED_MAX_PPB};
 use crate::connection::{address_of, conduct};
 use crate::host_time::HostTime;
 use crate::message::{Answer, Command, PortCommand, Reply, Request, VERSION};
@@ -63,6 +63,8 @@ struct AgentClock {
     trial: Vec<Observation>,
     /// What this host or the agent's claims of its time of day was found to be wrong: it counts no more.
     claim_is_wrong: bool,
+    /// A kernel pulled its clocks further than the bounds allow for, since the conversion was made.
+    is_pulled: bool,
     mapping: Mapping,
     error_ns: u64,
     round_trip_ns: u64,
@@ -73,7 +75,8 @@ struct AgentClock {
 }
 
 impl AgentClock {
-    fn take(&mut self, seen: Observation) {
+    fn take(&mut self, seen: Observation, pulled_ppb: [i64; 2]) {
+        self.is_pulled |= pulled_ppb.iter().any(|ppb| ppb.unsigned_abs() > PULLED_MAX_PPB);
         let by_ntp = seen.by_ntp.filter(|_| !self.claim_is_wrong);
         self.trial.push(Observation { by_ntp, ..seen });
     }
@@ -105,6 +108,7 @@ impl AgentClock {
             self.doubt_claims();
         }
         verdict.claim_is_wrong = self.claim_is_wrong;
+        verdict.error_ns = verdict.error_ns.filter(|_| !self.is_pulled);
         self.outcome = Some(verdict);
         verdict
     }
@@ -234,7 +238,8 @@ impl Session {
         let by_ntp = |own, theirs| ntp_bounds::by_ntp(&own, &theirs, received_ns);
         let theirs = reply.utc.filter(|theirs| theirs.before_ns == reply.agent_ns);
         let by_ntp = utc.zip(theirs).and_then(|(own, theirs)| by_ntp(own, theirs));
-        self.clock().take(Observation { exchange, by_ntp });
+        let pulled_ppb = [self.time.pulled_ppb(), reply.pulled_ppb];
+        self.clock().take(Observation { exchange, by_ntp }, pulled_ppb);
         reply.answer.map_err(|error| self.of_host(error))
     }
 
@@ -265,9 +270,11 @@ impl Session {
             if clock.fresh_since_ns.is_some_and(|since| now.saturating_sub(since) < FRESH_NS) {
                 return Ok(());
             }
-            let AgentClock { history, trial, .. } = &mut *clock;
+            let AgentClock { history, trial, is_pulled, .. } = &mut *clock;
             history.append(trial);
-            history.retain(|one| one.exchange.received_ns + FITTED_NS > now);
+            // What was seen of clocks that were pulled says nothing of their rates now.
+            let was_pulled = std::mem::take(is_pulled);
+            history.retain(|one| !was_pulled && one.exchange.received_ns + FITTED_NS > now);
         }
         self.exchange()?;
         let fit = {
@@ -366,5 +373,29 @@ impl Drop for Session {
             // A panic was told already, by the thread itself.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line through its exchanges, which a clock at another rate would not have.
+    fn judged(pulled_ppb: [i64; 2]) -> Option<u64> {
+        let mut clock = AgentClock::default();
+        for sent_ns in (0..5).map(|n| n * 1_000_000) {
+            let exchange =
+                Exchange { sent_ns, agent_ns: sent_ns + 500, received_ns: sent_ns + 1_000 };
+            clock.take(Observation { exchange, by_ntp: None }, pulled_ppb);
+        }
+        clock.judge().error_ns
+    }
+
+    #[test]
+    fn no_bound_is_stated_of_clocks_that_are_pulled_too_far() {
+        let known = judged([500_000, -500_000]);
+        assert!(known.is_some_and(|error_ns| error_ns < 5_000), "{known:?}");
+        assert_eq!(judged([500_001, 0]), None);
+        assert_eq!(judged([0, -2_000_000]), None);
     }
 }

@@ -5,7 +5,7 @@ use crate::message::{Answer, Known, PortCommand, Progress, Received};
 use ports::scheduling::{RECEIVER_PRIORITY, real_time_shortfall};
 use ports::{
     ControlSocket, Halves, Link, OpenPort, PortRequest, ReceiveHalf, Transmission, TransmitHalf,
-    TrialSignals, control_socket, open_port, settle_thread,
+    TrialSignals, control_socket, open_ports, settle_thread,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -74,7 +74,8 @@ impl Worker {
 }
 
 fn open(request: &PortRequest) -> Result<(OpenPort, Box<dyn ControlSocket>), TesterError> {
-    let port = open_port(request)?;
+    // Not one alone: only so an `auto` port finds out whether XDP can send on it.
+    let port = open_ports(std::slice::from_ref(request))?.pop().expect("one was asked for");
     let interface = port.interface().ok_or_else(|| TesterError::Unsupported {
         port: request.interface.clone(),
         what: "to lend a port without an interface".into(),

@@ -20,7 +20,8 @@ pub struct PortClock {
     /// Its host.
     pub host: String,
     /// Its times, converted to the clock of the host that ran the trial, were wrong by this at most, at any moment of
-    /// the trial; `None` where what was observed contradicts itself: a clock was set, or its host stood still.
+    /// the trial; `None` where what was observed contradicts itself, since a clock was set or its host stood still, or
+    /// where a clock was pulled by more than 500 ppm.
     pub error: Option<Duration>,
     /// Receivers allowed for such an error.
     pub allowed: Duration,
@@ -59,8 +60,8 @@ pub fn judge(result: &mut TrialResult) {
 
 fn reason(clock: &PortClock) -> Option<InvalidReason> {
     let what = match clock.error {
-        None => "its clock or this host's was set or stood still in the trial; keep programs that set the time of \
-                 day from stepping it, and repeat the trial"
+        None => "its clock or this host's was set, stood still or was pulled by more than 500 ppm in the trial; wait \
+                 until nothing sets or slews the time of day (chronyc tracking), and repeat the trial"
             .into(),
         Some(error) if error > clock.allowed => format!(
             "it may have been wrong by {error}, and {} was allowed for; use a faster or less loaded path to the \
@@ -103,6 +104,6 @@ mod tests {
         assert_eq!(reason(&clock(0, "a", Some(100))), None);
         let text = |clock: &PortClock| reason(clock).expect("a reason").to_string();
         assert!(text(&clock(0, "lab-b", Some(101))).contains("lab-b is not known well enough"));
-        assert!(text(&clock(0, "lab-b", None)).contains("was set or stood still"));
+        assert!(text(&clock(0, "lab-b", None)).contains("was set, stood still or was pulled"));
     }
 }
