@@ -157,6 +157,7 @@ fn check_queues(kind: &dyn PortKind, port: &str, queues: u16) -> Result<(), Test
         return Ok(());
     }
     let remedy = match kind.queues_max() {
+        1 if kind.name() == "agent" => "leave --queues out: ports of agents have one".into(),
         1 => "leave --queues out, or use --port-type xdp or af_xdp, whose ports can".into(),
         most => format!("{most} are the most"),
     };

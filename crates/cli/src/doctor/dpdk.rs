@@ -57,10 +57,13 @@ fn forwarder(kind: DeviceKind, mend: &str) -> Check {
 }
 
 fn memory() -> Check {
-    let (pages, nodes) = (facts::free_huge_pages(), facts::numa_nodes());
-    let pages = match pages {
+    let (bytes, nodes) = (facts::free_huge_bytes(), facts::numa_nodes());
+    let pages = match bytes >> 20 {
         0 => "no free huge pages: virtual devices and vfio-pci work without".to_owned(),
-        pages => format!("{pages} free huge pages"),
+        free if bytes < facts::HUGE_BYTES => format!(
+            "{free} MB of huge pages are free, too few to be used: virtual devices and vfio-pci work without"
+        ),
+        free => format!("{free} MB of huge pages are free"),
     };
     let plural = if nodes == 1 { "" } else { "s" };
     Check::ok("dpdk memory", format!("{pages}; {nodes} NUMA node{plural}"))

@@ -104,21 +104,31 @@ impl DeviceArguments {
         ) && !self.is_pci
     }
 
-    /// Frames that its receive queue holds, where its far end fills it without telling what found no room.
+    /// Frames that its receive queue holds, where whoever fills it does not tell what found no room.
     pub fn queue_frames(&self) -> Option<usize> {
+        let number = |key| self.value(key).and_then(|frames| frames.parse().ok());
         match self.driver() {
             "net_memif" => {
                 let bits = self.value("rsize").and_then(|bits| bits.parse::<u32>().ok());
-                Some(1 << bits.unwrap_or(10).min(14))
+                // The client makes the rings, and no server can ask how long they are: no longer than by default.
+                let longest = if self.is_memif_server() { 10 } else { 14 };
+                Some(1 << bits.unwrap_or(10).min(longest))
             }
-            "net_virtio_user" => {
-                let frames = self.value("queue_size").and_then(|frames| frames.parse().ok());
-                Some(frames.unwrap_or(256))
-            }
+            "net_virtio_user" => number("queue_size").or(Some(256)),
             // The guest decides; this is the length that virtio devices have unless they are told.
             "net_vhost" => Some(256),
+            // The kernel drops what finds no room, and the driver does not ask it how much.
+            "net_af_packet" => number("framecnt").or(Some(512)),
+            // The sender is this process, which is told what found no room.
+            "net_ring" => None,
+            // Nobody has looked whether these count what they drop.
+            _ if !self.is_pci => Some(256),
             _ => None,
         }
+    }
+
+    fn is_memif_server(&self) -> bool {
+        matches!(self.value("role"), Some("server" | "master"))
     }
 
     /// Bytes of a frame that take a slot of that queue.
@@ -139,22 +149,23 @@ impl DeviceArguments {
     /// Why its link may be down, and what to do.
     pub fn why_no_link(&self) -> String {
         let place = self.meeting_place().unwrap_or_default();
-        match (self.driver(), self.value("role")) {
-            ("net_memif", Some("client" | "slave")) => format!(
-                "nobody serves {place}; start the device first, with role=server on that socket, \
-                 and check socket=, id= and socket-abstract="
-            ),
-            ("net_memif", _) => format!(
+        match self.driver() {
+            "net_memif" if self.is_memif_server() => format!(
                 "nobody has connected to {place}; start the device, with role=client on that \
                  socket, and check socket=, id= and socket-abstract="
             ),
-            ("net_vhost", _) => format!(
+            // Without a role it is a client, too.
+            "net_memif" => format!(
+                "nobody serves {place}; start the device first, with role=server on that socket, \
+                 and check socket=, id= and socket-abstract="
+            ),
+            "net_vhost" => format!(
                 "no guest and no virtio-user device has connected to {place}; start the device"
             ),
-            ("net_virtio_user", _) if self.served_socket().is_some() => format!(
+            "net_virtio_user" if self.served_socket().is_some() => format!(
                 "nobody has connected to {place}; start the device, as a client of that socket"
             ),
-            ("net_virtio_user", _) => format!("{place} does not answer; start the device"),
+            "net_virtio_user" => format!("{place} does not answer; start the device"),
             _ => "its link is down; look at the cable and at the device's port".into(),
         }
     }
@@ -211,7 +222,7 @@ mod tests {
         }
     }
 
-    /// The defaults of DPDK 22.11: 2^10 slots of memif, 256 of virtio.
+    /// The defaults of DPDK 22.11: 2^10 slots of memif, 256 of virtio, 512 of packet sockets.
     #[test]
     fn a_shared_queue_has_the_length_that_was_asked_for() {
         assert_eq!(of("net_memif0").queue_frames(), Some(1_024));
@@ -220,7 +231,26 @@ mod tests {
         assert_eq!(of("net_memif0,bsize=4096").slot_bytes(), 4_096);
         assert_eq!(of("net_virtio_user0,path=/x").queue_frames(), Some(256));
         assert_eq!(of("net_virtio_user0,path=/x,queue_size=1024").queue_frames(), Some(1_024));
-        assert_eq!(of("net_af_packet0,iface=eth1").queue_frames(), None);
+        assert_eq!(of("net_af_packet0,iface=eth1").queue_frames(), Some(512));
+        assert_eq!(of("net_af_packet0,iface=eth1,framecnt=64").queue_frames(), Some(64));
+        // A server's rings are the client's.
+        assert_eq!(of("net_memif0,role=server,rsize=14").queue_frames(), Some(1_024));
+        assert_eq!(of("net_memif0,role=server,rsize=8").queue_frames(), Some(256));
+        assert_eq!((of("net_ring0").queue_frames(), of("net_tap0").queue_frames()), (None, Some(256)));
+        assert_eq!(of("0000:3b:00.0").queue_frames(), None);
+    }
+
+    /// DPDK's memif is a client unless it is told otherwise.
+    #[test]
+    fn a_link_that_is_down_says_what_the_other_end_has_to_be() {
+        for (text, role) in [
+            ("net_memif0", "role=server"),
+            ("net_memif0,role=slave", "role=server"),
+            ("net_memif0,role=server", "role=client"),
+        ] {
+            let why = of(text).why_no_link();
+            assert!(why.contains(role), "{text}: {why}");
+        }
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! DPDK's environment, which a process starts once.
 
+use super::facts::{HUGE_BYTES, MEMORY_MB, free_huge_bytes};
 use super::shim::Shim;
 use std::ffi::CString;
 use std::sync::{Mutex, OnceLock};
 
-/// Without huge pages DPDK takes all of its memory at the start: enough for a dozen ports.
-const MEMORY_MB: u32 = 256;
 /// No device has this address: with it as the only one allowed, DPDK opens none that is not asked for.
 const NO_DEVICE: &str = "ffff:ff:1f.7";
 const FILE_PREFIX: &str = "netanvil";
@@ -31,7 +30,7 @@ pub(super) fn eal() -> Result<&'static Eal, String> {
 fn start() -> Result<Eal, String> {
     let shim = Shim::load()?;
     let core = kernel::thread::allowed_cores().first().copied().unwrap_or(0);
-    let has_huge_pages = super::facts::free_huge_pages() > 0;
+    let has_huge_pages = free_huge_bytes() >= HUGE_BYTES;
     let physical = has_huge_pages && super::pci::any_by_physical_address();
     let arguments = arguments(core, has_huge_pages, physical);
     // The start pins the thread that makes it.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 #[cfg(dpdk_shim)]
 use trial::TesterError;
 
+const VFIO: &str = "vfio-pci";
 /// Drivers that hand a device to a program.
-const FOR_PROGRAMS: [&str; 3] = ["vfio-pci", "igb_uio", "uio_pci_generic"];
+const FOR_PROGRAMS: [&str; 3] = [VFIO, "igb_uio", "uio_pci_generic"];
 /// Kernel drivers beside which DPDK works: its own driver needs them (DPDK's guides to mlx4, mlx5 and mana).
 const SHARED: [&str; 3] = ["mlx4_core", "mlx5_core", "mana"];
 /// Those of them that give a device the addresses of memory as the bus has them (DPDK's guide "Linux Drivers").
@@ -42,8 +43,10 @@ impl PciDevice {
 
     /// Whether its driver hands it over without an IOMMU, so that it works with physical addresses alone.
     #[cfg(dpdk_shim)]
-    fn is_by_physical_address(&self) -> bool {
-        self.driver.as_deref().is_some_and(|driver| BY_PHYSICAL_ADDRESS.contains(&driver))
+    fn is_by_physical_address(&self, vfio_is_without_iommu: bool) -> bool {
+        let is_vfio = |driver| driver == VFIO && vfio_is_without_iommu;
+        let driver = self.driver.as_deref();
+        driver.is_some_and(|driver| BY_PHYSICAL_ADDRESS.contains(&driver) || is_vfio(driver))
     }
 
     /// The command that makes DPDK able to take it.
@@ -62,12 +65,13 @@ impl PciDevice {
 /// itself if it looked at all devices at its start, but it is told to open none that is not asked for.
 #[cfg(dpdk_shim)]
 pub(super) fn any_by_physical_address() -> bool {
-    let without_iommu = fs::read_to_string(WITHOUT_IOMMU).is_ok_and(|text| text.starts_with('Y'));
-    let needs = |device: &PciDevice| {
-        let is_vfio = device.driver.as_deref() == Some("vfio-pci");
-        device.is_by_physical_address() || (is_vfio && without_iommu)
-    };
-    pci_devices().iter().any(needs)
+    let without_iommu = vfio_is_without_iommu();
+    pci_devices().iter().any(|device| device.is_by_physical_address(without_iommu))
+}
+
+#[cfg(dpdk_shim)]
+fn vfio_is_without_iommu() -> bool {
+    fs::read_to_string(WITHOUT_IOMMU).is_ok_and(|text| text.starts_with('Y'))
 }
 
 /// All PCI network devices of this machine, by address.
@@ -106,11 +110,20 @@ fn read(folder: &Path) -> Option<PciDevice> {
 /// Refuses a device that is not there, that another driver has, or that needs huge pages where DPDK has none.
 #[cfg(dpdk_shim)]
 pub(super) fn check(address: &str, has_huge_pages: bool) -> Result<(), TesterError> {
-    check_in(Path::new("/sys/bus/pci/devices"), address, has_huge_pages)
+    let has = Has { huge_pages: has_huge_pages, iommu: !vfio_is_without_iommu() };
+    check_in(Path::new("/sys/bus/pci/devices"), address, has)
+}
+
+/// What a host has, of which it depends by what addresses a device reaches memory.
+#[cfg(dpdk_shim)]
+#[derive(Clone, Copy)]
+struct Has {
+    huge_pages: bool,
+    iommu: bool,
 }
 
 #[cfg(dpdk_shim)]
-fn check_in(root: &Path, address: &str, has_huge_pages: bool) -> Result<(), TesterError> {
+fn check_in(root: &Path, address: &str, has: Has) -> Result<(), TesterError> {
     if !root.join(address).exists() {
         let there: Vec<String> = devices_in(root).into_iter().map(|found| found.address).collect();
         let detail = match there.is_empty() {
@@ -129,14 +142,17 @@ fn check_in(root: &Path, address: &str, has_huge_pages: bool) -> Result<(), Test
             remedy: "name one that dpdk-devbind.py --status-dev net lists".into(),
         });
     };
-    if device.is_by_physical_address() && !has_huge_pages {
+    if device.is_by_physical_address(!has.iommu) && !has.huge_pages {
+        let or_bind = match has.iommu {
+            true => format!(", or bind it to vfio-pci, which needs none: {}", device.how_to_bind()),
+            false => String::new(),
+        };
         return Err(TesterError::System {
             what: format!("open port {address}"),
             detail: format!(
                 "its driver {} needs physical addresses, which DPDK knows of huge pages alone, and none are free: \
-                 reserve some (sysctl vm.nr_hugepages=512), or bind it to vfio-pci, which needs none: {}",
-                device.driver.as_deref().unwrap_or_default(),
-                device.how_to_bind()
+                 reserve some (sysctl vm.nr_hugepages=512){or_bind}",
+                device.driver.as_deref().unwrap_or_default()
             ),
         });
     }
@@ -161,6 +177,9 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    const BOTH: Has = Has { huge_pages: true, iommu: true };
+    const NO_PAGES: Has = Has { huge_pages: false, ..BOTH };
+
     /// A device as sysfs shows it.
     fn add(root: &Path, address: &str, class: &str, driver: Option<&str>, net: Option<&str>) {
         let folder = root.join(address);
@@ -179,7 +198,7 @@ mod tests {
     fn a_device_of_the_kernels_is_refused_with_the_command_that_frees_it() {
         let root = tempfile::tempdir().unwrap();
         add(root.path(), "0000:3b:00.0", "0x020000\n", Some("ixgbe"), Some("net/eth5"));
-        let error = check_in(root.path(), "0000:3b:00.0", true).unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:3b:00.0", BOTH).unwrap_err().to_string();
         for part in
             ["ixgbe", "ip link set eth5 down", "dpdk-devbind.py --bind=vfio-pci 0000:3b:00.0"]
         {
@@ -192,7 +211,7 @@ mod tests {
             Some("virtio-pci"),
             Some("virtio2/net/eth0"),
         );
-        let error = check_in(root.path(), "0000:00:03.0", true).unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:00:03.0", BOTH).unwrap_err().to_string();
         assert!(error.contains("ip link set eth0 down"), "{error}");
     }
 
@@ -202,9 +221,9 @@ mod tests {
         add(root.path(), "0000:3b:00.0", "0x020000", Some("vfio-pci"), None);
         add(root.path(), "0000:3b:00.1", "0x020000", Some("mlx5_core"), Some("net/eth6"));
         add(root.path(), "0000:3b:00.2", "0x020000", None, None);
-        assert!(check_in(root.path(), "0000:3b:00.0", true).is_ok());
-        assert!(check_in(root.path(), "0000:3b:00.1", true).is_ok());
-        let error = check_in(root.path(), "0000:3b:00.2", true).unwrap_err().to_string();
+        assert!(check_in(root.path(), "0000:3b:00.0", BOTH).is_ok());
+        assert!(check_in(root.path(), "0000:3b:00.1", BOTH).is_ok());
+        let error = check_in(root.path(), "0000:3b:00.2", BOTH).unwrap_err().to_string();
         assert!(error.contains("bound to no driver"), "{error}");
     }
 
@@ -215,26 +234,31 @@ mod tests {
         for (address, driver) in [("0000:3b:00.0", "uio_pci_generic"), ("0000:3b:00.1", "igb_uio")]
         {
             add(root.path(), address, "0x020000", Some(driver), None);
-            assert!(check_in(root.path(), address, true).is_ok());
-            let error = check_in(root.path(), address, false).unwrap_err().to_string();
+            assert!(check_in(root.path(), address, BOTH).is_ok());
+            let error = check_in(root.path(), address, NO_PAGES).unwrap_err().to_string();
             for part in [driver, "vm.nr_hugepages=512", "--bind=vfio-pci"] {
                 assert!(error.contains(part), "{error}");
             }
         }
         add(root.path(), "0000:3b:00.2", "0x020000", Some("vfio-pci"), None);
-        assert!(check_in(root.path(), "0000:3b:00.2", false).is_ok());
+        assert!(check_in(root.path(), "0000:3b:00.2", NO_PAGES).is_ok());
+        // Without an IOMMU nothing helps but huge pages.
+        let neither = Has { iommu: false, ..NO_PAGES };
+        let error = check_in(root.path(), "0000:3b:00.2", neither).unwrap_err().to_string();
+        assert!(error.contains("vm.nr_hugepages=512") && !error.contains("--bind"), "{error}");
+        assert!(check_in(root.path(), "0000:3b:00.2", Has { iommu: false, ..BOTH }).is_ok());
     }
 
     #[test]
     fn a_device_that_is_not_there_or_no_network_device_is_said_to_be() {
         let root = tempfile::tempdir().unwrap();
-        let error = check_in(root.path(), "0000:77:00.0", true).unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:77:00.0", BOTH).unwrap_err().to_string();
         assert!(error.contains("no PCI network device at all"), "{error}");
         add(root.path(), "0000:3b:00.0", "0x020000", Some("vfio-pci"), None);
         add(root.path(), "0000:00:1f.2", "0x010601", Some("ahci"), None);
-        let error = check_in(root.path(), "0000:77:00.0", true).unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:77:00.0", BOTH).unwrap_err().to_string();
         assert!(error.contains("no such PCI device") && error.contains("0000:3b:00.0"), "{error}");
-        let error = check_in(root.path(), "0000:00:1f.2", true).unwrap_err().to_string();
+        let error = check_in(root.path(), "0000:00:1f.2", BOTH).unwrap_err().to_string();
         assert!(error.contains("no network device"), "{error}");
     }
 }

@@ -5,6 +5,8 @@ use super::missing::package_of_driver;
 use std::io;
 use trial::TesterError;
 
+/// The step of the shim that takes memory for frames.
+const FRAMES: &str = "reserve memory for frames";
 /// What DPDK says where no driver knows a device.
 const NO_DRIVER: &str = "failed to parse device";
 
@@ -27,7 +29,7 @@ pub(super) fn of(
         )
     } else if is_permission(error, said) {
         format!("{}; run as root, or allow what it needs ({said})", words(error))
-    } else if error.raw_os_error() == Some(libc::ENOMEM) {
+    } else if error.raw_os_error() == Some(libc::ENOMEM) && step == FRAMES {
         format!(
             "no memory is left for its frames ({said}); reserve huge pages: sysctl vm.nr_hugepages=512"
         )
