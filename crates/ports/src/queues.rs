@@ -175,12 +175,18 @@ pub(crate) fn sends_by(name: &str, queues: u16) -> String {
     )
 }
 
-/// What a reader should know of a port whose arrivals are counted in several places, such as "2 receive queues".
-pub(crate) fn receives_by(name: &str, places: &str) -> String {
+/// What a reader should know of a port whose arrivals are counted in several places, such as "2 receive queues"; with what
+/// makes one of them.
+pub(crate) fn receives_by(name: &str, places: &str, remedy: &str) -> String {
     format!(
         "{name}: {places}, each seen on its own: reordering, gaps, silences and delay variation between frames of \
-         different queues are not seen; for one queue: ethtool -L {name} combined 1"
+         different queues are not seen; for one queue: {remedy}"
     )
+}
+
+/// How an interface gets one.
+pub(crate) fn one_queue(name: &str) -> String {
+    format!("ethtool -L {name} combined 1")
 }
 
 #[cfg(test)]

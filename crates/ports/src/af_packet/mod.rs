@@ -4,6 +4,7 @@
 mod port;
 mod realtime;
 mod receive_ring;
+mod receive_rings;
 mod transmit_ring;
 
 pub use port::{AfPacket, AfPacketPort};

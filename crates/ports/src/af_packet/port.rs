@@ -1,13 +1,14 @@
 //! An AF_PACKET port: both rings and their meaning as a [`Port`].
 
 use super::receive_ring::ReceiveRing;
+use super::receive_rings::ReceiveRings;
 use super::transmit_ring::TransmitRing;
-use crate::control::OwnFrames;
 use crate::interface::open_ethtool;
 use crate::open::TAGS_BYTES;
-use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
-use crate::{Facts, Halves, Interface, Opened, Port, PortKind, PortType, Room, clock, sys};
-use std::io;
+use crate::pump::FrameSource;
+use crate::pumped::{PumpedReceive, PumpedTransmit};
+use crate::queues::{one_queue, receives_by};
+use crate::{Facts, Halves, Interface, Opened, Port, PortKind, PortType, Room, sys};
 use trial::{ArrivalStamp, Capabilities, PortDescription, TesterError};
 
 /// The kind.
@@ -37,30 +38,48 @@ impl PortKind for AfPacket {
         let name = interface.name();
         let note = format!("{name}: AF_PACKET; arrivals are stamped by the kernel (packet ring)");
         let queues = interface.ethtool().receive_queues();
-        let mixed = (queues > 1).then(|| mixes(name, queues));
         let port = AfPacketPort::open(interface, description, room.receive_frames, room.ports)?;
-        Ok((Box::new(port), [note].into_iter().chain(mixed).collect()))
+        let several = (queues > 1).then(|| match port.rings > 1 && !spreads_packets(name) {
+            true => receives_by(
+                name,
+                &format!("{queues} receive queues with a packet ring each"),
+                &one_queue(name),
+            ),
+            false => mixes(name, queues),
+        });
+        Ok((Box::new(port), [note].into_iter().chain(several).collect()))
     }
 }
 
-/// The kernel fills one ring from all queues of an interface, on several processors at a time.
+/// Several processors fill a ring at a time: those of all queues, or those among which the kernel spreads each queue.
 fn mixes(name: &str, queues: u32) -> String {
     format!(
-        "{name}: {queues} receive queues share one packet ring: frames of different flows may be counted as reordered though \
-         they came in order; use --port-type af_xdp, or one queue: ethtool -L {name} combined 1"
+        "{name}: frames of {queues} receive queues come to a packet ring from several processors: those of different flows \
+         may be counted as reordered though they came in order; use --port-type af_xdp, one queue (ethtool -L {name} combined \
+         1), or no packet steering (/sys/class/net/{name}/queues/rx-*/rps_cpus)"
     )
+}
+
+/// Whether the kernel has several processors handle the packets of a queue (Documentation/networking/scaling.rst, RPS).
+fn spreads_packets(name: &str) -> bool {
+    let queues = std::fs::read_dir(format!("/sys/class/net/{name}/queues")).into_iter().flatten();
+    let masks =
+        queues.flatten().map(|queue| std::fs::read_to_string(queue.path().join("rps_cpus")));
+    masks.flatten().any(|mask| mask.chars().any(|digit| !matches!(digit, '0' | ',' | '\n')))
 }
 
 /// A port whose frames go through AF_PACKET rings.
 pub struct AfPacketPort {
     description: PortDescription,
     transmit: PumpedTransmit<TransmitRing>,
-    receive: PumpedReceive<ReceiveRing>,
+    receive: PumpedReceive<ReceiveRings>,
+    /// How many it receives by.
+    rings: usize,
 }
 
 impl AfPacketPort {
-    /// Opens both rings on an interface, in the namespace of the calling thread, as one of a tester's
-    /// so many ports; the receive ring for about so many of the longest frames, or of the default size.
+    /// Opens a ring to send and one for each receive queue of an interface, in the namespace of the calling thread, as one of
+    /// a tester's so many ports; receive rings for about so many of the longest frames, or of the default size.
     pub fn open(
         interface: &Interface,
         description: PortDescription,
@@ -70,19 +89,23 @@ impl AfPacketPort {
         let name = interface.name().to_string();
         let longest_bytes = description.max_frame_size_bytes as usize + TAGS_BYTES;
         let ethtool = open_ethtool(&name)?;
+        let queues = interface.ethtool().receive_queues().max(1) as usize;
+        let rings = ports * queues;
         let blocks = match receive_frames {
             Some(frames) => ReceiveRing::blocks_for(frames, longest_bytes),
-            None => ReceiveRing::blocks_of_many(ports),
+            None => ReceiveRing::blocks_of_many(rings),
         };
         let transmit = TransmitRing::open(interface.index(), ethtool, longest_bytes, ports)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET transmit ring", &error))?;
-        let receive = ReceiveRing::open(interface.index(), blocks, ports)
+        let receive = ReceiveRings::open(interface.index(), queues, blocks, rings)
             .map_err(|error| sys::port_error(&name, "open the AF_PACKET receive ring", &error))?;
+        let rings = receive.queues();
         let slot_bytes = transmit.longest_bytes();
         Ok(AfPacketPort {
             description,
             transmit: PumpedTransmit::new(&name, transmit, slot_bytes),
             receive: PumpedReceive::new(&name, receive, longest_bytes),
+            rings,
         })
     }
 }
@@ -93,25 +116,5 @@ impl Port for AfPacketPort {
     }
     fn halves(&mut self) -> Halves<'_> {
         Halves::of(&mut self.transmit, &mut self.receive)
-    }
-}
-
-impl TrialSource for ReceiveRing {
-    fn restart(&mut self, own: &OwnFrames) -> io::Result<()> {
-        self.know(own);
-        self.restart(clock::now())
-    }
-
-    fn drops(&mut self) -> io::Result<Vec<(String, u64)>> {
-        Ok(vec![("AF_PACKET ring full (tp_drops)".into(), self.dropped()?)])
-    }
-
-    fn fault(&self) -> Option<(&'static str, &'static str)> {
-        let fault = (
-            "measure arrival times",
-            "the time of day was set during the trial, and AF_PACKET stamps arrivals with it; stop \
-             whatever sets it (NTP steps, VM time sync) and run again",
-        );
-        self.clock_was_set().then_some(fault)
     }
 }

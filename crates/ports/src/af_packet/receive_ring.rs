@@ -16,9 +16,16 @@ const PACKET_RX_RING: i32 = 5;
 const PACKET_STATISTICS: i32 = 6;
 const PACKET_VERSION: i32 = 10;
 const PACKET_RESERVE: i32 = 12;
+const PACKET_FANOUT: i32 = 18;
 const PACKET_IGNORE_OUTGOING: i32 = 23;
 const PACKET_ADD_MEMBERSHIP: i32 = 1;
 const PACKET_MR_PROMISC: u16 = 1;
+/// A frame goes to the member of its receive queue.
+const FANOUT_QM: u32 = 5;
+const FANOUT_UNIQUE_ID: u32 = 0x2000;
+/// What a member would ignore by itself, its group does not.
+const FANOUT_IGNORE_OUTGOING: u32 = 0x4000;
+const GROUP_ID: u32 = 0xffff;
 const TPACKET_V3: i32 = 2;
 const ETH_P_ALL: u16 = 3;
 const ETH_P_8021Q: u16 = 0x8100;
@@ -120,6 +127,20 @@ impl ReceiveRing {
         })
     }
 
+    /// Makes these rings of one interface, one for each of its receive queues, a group: each frame comes to the ring of its
+    /// queue (packet(7), PACKET_FANOUT_QM). Nothing of it lasts longer than they.
+    pub fn share_queues(rings: &[Self]) -> io::Result<()> {
+        let kind = (FANOUT_QM | FANOUT_IGNORE_OUTGOING) << 16;
+        let join = |ring: &Self, group: u32| {
+            sys::set_option(sys::raw(&ring.socket), libc::SOL_PACKET, PACKET_FANOUT, group)
+        };
+        let Some((first, others)) = rings.split_first() else { return Ok(()) };
+        join(first, kind | FANOUT_UNIQUE_ID << 16)?;
+        let group =
+            sys::get_option(sys::raw(&first.socket), libc::SOL_PACKET, PACKET_FANOUT, 0u32)?;
+        others.iter().try_for_each(|ring| join(ring, kind | group & GROUP_ID))
+    }
+
     /// The same, but passing on every frame: for who looks on and plays no host.
     pub fn with_control_frames(self) -> Self {
         ReceiveRing { with_control: true, ..self }
@@ -181,6 +202,12 @@ impl ReceiveRing {
         self.block_status(self.next).store(BLOCK_KERNEL, Ordering::Release);
         self.next = if self.next + 1 == self.blocks { 0 } else { self.next + 1 };
         Some(taken)
+    }
+
+    /// Passes on the frames of all blocks that wait, up to a bound.
+    pub fn take_blocks(&mut self, mut take: impl FnMut(Instant, &[u8])) -> u64 {
+        let blocks = (0..BLOCKS_AT_ONCE).map_while(|_| self.take_block(&mut take));
+        blocks.sum()
     }
 
     fn walk_block(&self, take: &mut impl FnMut(Instant, &[u8])) -> u64 {
@@ -261,18 +288,8 @@ impl Header {
 }
 
 impl FrameSource for ReceiveRing {
-    fn take_waiting(
-        &mut self,
-        _queue: usize,
-        mut take: impl FnMut(Instant, &[u8]),
-    ) -> io::Result<u64> {
-        let mut taken = 0;
-        for _ in 0..BLOCKS_AT_ONCE {
-            match self.take_block(&mut take) {
-                Some(frames) => taken += frames,
-                None => break,
-            }
-        }
+    fn take_waiting(&mut self, _queue: usize, take: impl FnMut(Instant, &[u8])) -> io::Result<u64> {
+        let taken = self.take_blocks(take);
         if taken == 0 {
             self.clock.check();
             sys::pending_error(sys::raw(&self.socket))?;

@@ -9,7 +9,7 @@ use crate::control::OwnFrames;
 use crate::open::TAGS_BYTES;
 use crate::pump::FrameSource;
 use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
-use crate::queues::{AccountQueue, SendQueue, receives_by, sends_by};
+use crate::queues::{AccountQueue, SendQueue, one_queue, receives_by, sends_by};
 use crate::sys;
 use crate::watch::add_drops;
 use crate::{
@@ -128,7 +128,11 @@ impl AfXdpPort {
         if receive_queues > 1 {
             let threads =
                 if threads > 1 { format!(" in {threads} threads") } else { String::new() };
-            notes.push(receives_by(name, &format!("{receive_queues} receive queues{threads}")));
+            notes.push(receives_by(
+                name,
+                &format!("{receive_queues} receive queues{threads}"),
+                &one_queue(name),
+            ));
         }
         let (mut sending, mut receiving) = (vec![], vec![]);
         receiving.resize_with(threads, Vec::new);

@@ -3,7 +3,7 @@
 use super::receive::XdpReceive;
 use super::transmit::XdpTransmit;
 use crate::af_xdp::longest_live_frame_bytes;
-use crate::queues::{receives_by, sends_by};
+use crate::queues::{one_queue, receives_by, sends_by};
 use crate::{Halves, Interface, Port, TransmitHalf};
 use trial::{PortDescription, TesterError};
 
@@ -68,7 +68,7 @@ impl Port for XdpPort {
 fn notes(name: &str, queues: usize) -> Vec<String> {
     let mut notes = vec![format!("{name}: arrivals are stamped by an XDP program in the driver")];
     if queues > 1 {
-        notes.push(receives_by(name, &format!("{queues} receive queues")));
+        notes.push(receives_by(name, &format!("{queues} receive queues"), &one_queue(name)));
     }
     notes
 }

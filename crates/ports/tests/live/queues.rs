@@ -149,6 +149,19 @@ fn queues_that_one_thread_reads_have_no_order_among_themselves() {
     });
 }
 
+/// The kernel fills packet rings from both queues at a time, each on a processor of its own.
+#[test]
+fn packet_rings_keep_the_order_of_their_queues() {
+    with_veth_pair(|| {
+        ["va", "vb"].into_iter().for_each(|name| channels(name, QUEUES.into()));
+        let mut ports =
+            [open(PortType::AF_XDP, 0, "va", QUEUES), open(PortType::AF_PACKET, 1, "vb", 1)];
+        let (outcome, _) = run_whole(&flows(64, 200_000, 500), &mut ports, |_, _| ());
+        let account = &outcome.received[1].streams[0].account;
+        assert_eq!((account.unique, account.arrivals(), account.reordered), (100_000, 100_000, 0));
+    });
+}
+
 /// Sends a trial's frames as a program would, one by one: the kernel chooses the queue by a hash of the flow.
 fn send_by_hash(trial: &Trial, interface: &str) -> BTreeMap<StreamId, u64> {
     let socket = RawSocket::open(interface);
