@@ -288,8 +288,8 @@ pub struct Options {
     #[arg(long, help_heading = "Tester", value_parser = named::<PortType>(PortType::names()))]
     pub port_type: Option<PortType>,
     /// Send by this number of queues on each interface, each with a thread on a processor of its own: for
-    /// rates that one processor does not reach (xdp and af_xdp ports; af_xdp ports receive by as many, too,
-    /// and the interface must have them). The frames of a flow leave by one queue; a test
+    /// rates that one processor does not reach (xdp, af_xdp and dpdk ports; the latter two receive by as many,
+    /// too, and the interface or device must have them). The frames of a flow leave by one queue; a test
     /// with one flow uses one
     #[arg(long, help_heading = "Tester", value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=16))]
     pub queues: Option<u16>,

@@ -5,7 +5,7 @@
  * against the headers of the release that it is linked with, and src/dpdk/shim.rs mirrors what is
  * declared here.
  *
- * One receive and one transmit queue a port. The caller sees to it that one thread at a time uses a
+ * As many receive as transmit queues a port. The caller sees to it that one thread at a time uses a
  * queue. Threads that call nv_rx, nv_alloc, nv_tx or nv_free often call nv_thread_join first.
  */
 #define _GNU_SOURCE
@@ -27,18 +27,22 @@
 #include <rte_mempool.h>
 #include <rte_version.h>
 
-#define NV_ABI 2
+#define NV_ABI 3
+#define NV_QUEUES 16
 #define NV_BURST 64
 #define NV_EXPORT __attribute__((visibility("default")))
 
 /* What a port should be like. */
 struct nv_wish {
-	/* Of each direction. */
+	/* Of each queue. */
 	uint32_t buffers;
 	uint32_t buffer_bytes;
 	uint32_t mtu_bytes;
 	uint16_t rx_descriptors;
 	uint16_t tx_descriptors;
+	/* Of each direction, at most NV_QUEUES. */
+	uint16_t queues;
+	uint16_t pad;
 };
 
 /* What a port is like. */
@@ -49,7 +53,8 @@ struct nv_device {
 	uint8_t promiscuous;
 	uint8_t mac[6];
 	uint8_t pad;
-	uint16_t pad2;
+	/* Of each direction, at most. */
+	uint16_t queues_max;
 	uint32_t mtu_bytes;
 	int32_t numa_node;
 	char driver[64];
@@ -82,7 +87,7 @@ struct nv_frame {
 	uint32_t pad;
 };
 
-_Static_assert(sizeof(struct nv_wish) == 16, "mirrored");
+_Static_assert(sizeof(struct nv_wish) == 20, "mirrored");
 _Static_assert(sizeof(struct nv_device) == 152, "mirrored");
 _Static_assert(sizeof(struct nv_link) == 8, "mirrored");
 _Static_assert(sizeof(struct nv_stats) == 64, "mirrored");
@@ -90,10 +95,10 @@ _Static_assert(sizeof(struct nv_xstat) == 72, "mirrored");
 _Static_assert(sizeof(struct nv_frame) == 32, "mirrored");
 _Static_assert(RTE_ETH_XSTATS_NAME_SIZE == 64, "names of counters fit");
 
-/* Received frames go into buffers of the one, frames are sent out of those of the other: what is in a buffer that
- * comes back from being sent is what was sent. */
-static struct rte_mempool *receive_pools[RTE_MAX_ETHPORTS];
-static struct rte_mempool *send_pools[RTE_MAX_ETHPORTS];
+/* Of each queue. Received frames go into buffers of the one, frames are sent out of those of the other: what is in a
+ * buffer that comes back from being sent is what was sent, by that queue. */
+static struct rte_mempool *receive_pools[RTE_MAX_ETHPORTS][NV_QUEUES];
+static struct rte_mempool *send_pools[RTE_MAX_ETHPORTS][NV_QUEUES];
 /* Frames that came in more pieces than fit into one buffer, by port. */
 static uint64_t oversize[RTE_MAX_ETHPORTS];
 
@@ -186,6 +191,8 @@ static int find(const char *devargs, uint16_t *port)
 	return rte_eth_dev_get_port_by_name(name, port);
 }
 
+#define STEP(text) snprintf(out->step, sizeof(out->step), "%s", text)
+
 /* A buffer has nv_frame's `kept` in the place of a hash, which is of received frames: DPDK leaves it alone when it
  * gives buffers out and takes them back, and drivers read it of no frame that they send. It lies beside what is written
  * for each frame anyway. */
@@ -201,26 +208,70 @@ static void keep(struct rte_mbuf *buffer, uint64_t kept)
 }
 
 /* Buffers are zero when their pool is made, and with them what is kept. */
-static struct rte_mempool *make_pool(const char *what, uint16_t port, const struct nv_wish *wish, int node)
+static struct rte_mempool *make_pool(const char *what, uint16_t port, uint16_t queue,
+				     const struct nv_wish *wish, int node)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
 
-	snprintf(name, sizeof(name), "netanvil-%s-%u", what, port);
+	snprintf(name, sizeof(name), "nv-%s-%u-%u", what, port, queue);
 	return rte_pktmbuf_pool_create(name, wish->buffers, RTE_MIN(256, RTE_MEMPOOL_CACHE_MAX_SIZE), 0,
 				       (uint16_t)wish->buffer_bytes, node < 0 ? SOCKET_ID_ANY : node);
 }
 
-/* Both pools of a port; 0 or a negative errno. */
+/* All pools of a port; 0 or a negative errno. */
 static int make_pools(uint16_t port, const struct nv_wish *wish, int node)
 {
-	receive_pools[port] = make_pool("receive", port, wish, node);
-	send_pools[port] = receive_pools[port] ? make_pool("send", port, wish, node) : NULL;
-	return send_pools[port] ? 0 : -rte_errno;
+	for (uint16_t queue = 0; queue < wish->queues; queue++) {
+		receive_pools[port][queue] = make_pool("receive", port, queue, wish, node);
+		if (!receive_pools[port][queue])
+			return -rte_errno;
+		send_pools[port][queue] = make_pool("send", port, queue, wish, node);
+		if (!send_pools[port][queue])
+			return -rte_errno;
+	}
+	return 0;
 }
 
-#define STEP(text) snprintf(out->step, sizeof(out->step), "%s", text)
+static void free_pools(uint16_t port)
+{
+	for (uint16_t queue = 0; queue < NV_QUEUES; queue++) {
+		rte_mempool_free(receive_pools[port][queue]);
+		rte_mempool_free(send_pools[port][queue]);
+		receive_pools[port][queue] = send_pools[port][queue] = NULL;
+	}
+}
 
-/* One queue each way, with the caller's buffers. */
+/* Arrivals are spread over the queues by addresses and ports, as far as the device can. */
+static void spread(const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
+{
+	uint64_t can = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+
+	if (!can)
+		return;
+	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	conf->rx_adv_conf.rss_conf.rss_hf = can;
+}
+
+/* Descriptors and buffers of each queue. */
+static int set_up_queues(uint16_t port, const struct nv_wish *wish, struct nv_device *out, int node)
+{
+	int failed;
+
+	for (uint16_t queue = 0; queue < wish->queues; queue++) {
+		STEP("set up the receive queue");
+		failed = rte_eth_rx_queue_setup(port, queue, out->rx_descriptors, node, NULL,
+						receive_pools[port][queue]);
+		if (failed)
+			return failed;
+		STEP("set up the transmit queue");
+		failed = rte_eth_tx_queue_setup(port, queue, out->tx_descriptors, node, NULL);
+		if (failed)
+			return failed;
+	}
+	return 0;
+}
+
+/* Queues each way, with the caller's buffers. */
 static int set_up(uint16_t port, const struct nv_wish *wish, struct nv_device *out)
 {
 	struct rte_eth_dev_info info;
@@ -234,6 +285,10 @@ static int set_up(uint16_t port, const struct nv_wish *wish, struct nv_device *o
 		return failed;
 	snprintf(out->driver, sizeof(out->driver), "%s", info.driver_name ? info.driver_name : "");
 	out->numa_node = node;
+	out->queues_max = RTE_MIN(RTE_MIN(info.max_rx_queues, info.max_tx_queues), NV_QUEUES);
+	STEP("count its queues");
+	if (wish->queues == 0 || wish->queues > out->queues_max)
+		return -E2BIG;
 	STEP("reserve memory for frames");
 	failed = make_pools(port, wish, node);
 	if (failed)
@@ -247,8 +302,10 @@ static int set_up(uint16_t port, const struct nv_wish *wish, struct nv_device *o
 	    out->mtu_bytes > info.max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN)
 		out->mtu_bytes = info.max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN;
 	conf.rxmode.mtu = out->mtu_bytes;
+	if (wish->queues > 1)
+		spread(&info, &conf);
 	STEP("configure the device");
-	failed = rte_eth_dev_configure(port, 1, 1, &conf);
+	failed = rte_eth_dev_configure(port, wish->queues, wish->queues, &conf);
 	if (failed)
 		return failed;
 	out->rx_descriptors = wish->rx_descriptors;
@@ -257,13 +314,7 @@ static int set_up(uint16_t port, const struct nv_wish *wish, struct nv_device *o
 	failed = rte_eth_dev_adjust_nb_rx_tx_desc(port, &out->rx_descriptors, &out->tx_descriptors);
 	if (failed)
 		return failed;
-	STEP("set up the receive queue");
-	failed = rte_eth_rx_queue_setup(port, 0, out->rx_descriptors, node, NULL,
-					receive_pools[port]);
-	if (failed)
-		return failed;
-	STEP("set up the transmit queue");
-	failed = rte_eth_tx_queue_setup(port, 0, out->tx_descriptors, node, NULL);
+	failed = set_up_queues(port, wish, out, node);
 	if (failed)
 		return failed;
 	STEP("read the MAC address");
@@ -283,9 +334,7 @@ static void take_down(uint16_t port)
 	rte_eth_dev_close(port);
 	if (known && info.device)
 		rte_dev_remove(info.device);
-	rte_mempool_free(receive_pools[port]);
-	rte_mempool_free(send_pools[port]);
-	receive_pools[port] = send_pools[port] = NULL;
+	free_pools(port);
 }
 
 /* Attaches a device and sets it up; 0 or a negative errno, with the step that failed. */
@@ -384,10 +433,10 @@ NV_EXPORT uint64_t nv_oversize(uint16_t port)
 }
 
 /* Takes up to `room` frames that wait, whole; they are the caller's until nv_free. */
-NV_EXPORT uint32_t nv_rx(uint16_t port, struct nv_frame *out, uint32_t room)
+NV_EXPORT uint32_t nv_rx(uint16_t port, uint16_t queue, struct nv_frame *out, uint32_t room)
 {
 	struct rte_mbuf *burst[NV_BURST];
-	uint16_t taken = rte_eth_rx_burst(port, 0, burst, (uint16_t)RTE_MIN(room, (uint32_t)NV_BURST));
+	uint16_t taken = rte_eth_rx_burst(port, queue, burst, (uint16_t)RTE_MIN(room, (uint32_t)NV_BURST));
 	uint32_t given = 0;
 
 	for (uint16_t i = 0; i < taken; i++) {
@@ -424,13 +473,13 @@ NV_EXPORT void nv_free(const struct nv_frame *frames, uint32_t count)
 }
 
 /* Takes `count` buffers to send, at most NV_BURST, all or none: 0, or a negative errno. `len` is their room. */
-NV_EXPORT int32_t nv_alloc(uint16_t port, struct nv_frame *out, uint32_t count)
+NV_EXPORT int32_t nv_alloc(uint16_t port, uint16_t queue, struct nv_frame *out, uint32_t count)
 {
 	struct rte_mbuf *burst[NV_BURST];
 
 	if (count > NV_BURST)
 		return -EINVAL;
-	if (rte_pktmbuf_alloc_bulk(send_pools[port], burst, count))
+	if (rte_pktmbuf_alloc_bulk(send_pools[port][queue], burst, count))
 		return -ENOBUFS;
 	for (uint32_t i = 0; i < count; i++) {
 		out[i].buffer = burst[i];
@@ -445,7 +494,7 @@ NV_EXPORT int32_t nv_alloc(uint16_t port, struct nv_frame *out, uint32_t count)
 
 /* Hands over up to NV_BURST frames of these lengths; gives how many the device took, the first ones. The others
  * are still the caller's. */
-NV_EXPORT uint32_t nv_tx(uint16_t port, const struct nv_frame *frames, uint32_t count)
+NV_EXPORT uint32_t nv_tx(uint16_t port, uint16_t queue, const struct nv_frame *frames, uint32_t count)
 {
 	struct rte_mbuf *burst[NV_BURST];
 
@@ -457,5 +506,5 @@ NV_EXPORT uint32_t nv_tx(uint16_t port, const struct nv_frame *frames, uint32_t 
 		burst[i]->data_len = (uint16_t)frames[i].len;
 		burst[i]->pkt_len = frames[i].len;
 	}
-	return rte_eth_tx_burst(port, 0, burst, (uint16_t)count);
+	return rte_eth_tx_burst(port, queue, burst, (uint16_t)count);
 }

@@ -46,6 +46,44 @@ impl DeviceArguments {
         Ok(DeviceArguments { whole, name, is_pci })
     }
 
+    /// The same with so many queues each way: a virtual device has as many as its arguments say.
+    ///
+    /// # Errors
+    /// If it cannot have them.
+    pub fn with_queues(mut self, queues: u16) -> Result<Self, TesterError> {
+        if queues == 1 {
+            return Ok(self);
+        }
+        if self.driver() == "net_memif" && self.is_memif_server() {
+            return Err(TesterError::Unsupported {
+                port: self.whole,
+                what: format!("{queues} queues on a memif server, whose rings are the client's"),
+                remedy: "be the client (role=client), with as many queues at the device".into(),
+            });
+        }
+        let wanted: &[(&str, u16)] = match self.driver() {
+            "net_vhost" => &[("queues", queues)],
+            // The driver wants the control queue for more than one.
+            "net_virtio_user" => &[("queues", queues), ("cq", 1)],
+            "net_af_packet" => &[("qpairs", queues)],
+            _ => &[],
+        };
+        for (key, value) in wanted {
+            match self.value(key) {
+                None => self.whole.push_str(&format!(",{key}={value}")),
+                Some(given) if *given == value.to_string() => {}
+                Some(given) => {
+                    return Err(TesterError::Unsupported {
+                        what: format!("{queues} queues with {key}={given}"),
+                        remedy: format!("leave {key}= out, or --queues"),
+                        port: self.whole,
+                    });
+                }
+            }
+        }
+        Ok(self)
+    }
+
     /// Name of the driver of a virtual device: `net_memif0` is one of `net_memif`.
     pub fn driver(&self) -> &str {
         self.name.trim_end_matches(|c: char| c.is_ascii_digit())
@@ -236,7 +274,10 @@ mod tests {
         // A server's rings are the client's.
         assert_eq!(of("net_memif0,role=server,rsize=14").queue_frames(), Some(1_024));
         assert_eq!(of("net_memif0,role=server,rsize=8").queue_frames(), Some(256));
-        assert_eq!((of("net_ring0").queue_frames(), of("net_tap0").queue_frames()), (None, Some(256)));
+        assert_eq!(
+            (of("net_ring0").queue_frames(), of("net_tap0").queue_frames()),
+            (None, Some(256))
+        );
         assert_eq!(of("0000:3b:00.0").queue_frames(), None);
     }
 
@@ -251,6 +292,32 @@ mod tests {
             let why = of(text).why_no_link();
             assert!(why.contains(role), "{text}: {why}");
         }
+    }
+
+    #[test]
+    fn a_virtual_device_is_made_with_as_many_queues() {
+        let whole = |text: &str| of(text).with_queues(2).map(|device| device.whole);
+        for (text, made) in [
+            ("net_vhost0,iface=/v", "net_vhost0,iface=/v,queues=2"),
+            ("net_vhost0,iface=/v,queues=2", "net_vhost0,iface=/v,queues=2"),
+            ("net_virtio_user0,path=/v", "net_virtio_user0,path=/v,queues=2,cq=1"),
+            ("net_af_packet0,iface=e", "net_af_packet0,iface=e,qpairs=2"),
+            ("net_memif0,role=client", "net_memif0,role=client"),
+            ("0000:3b:00.0", "0000:3b:00.0"),
+        ] {
+            assert_eq!(whole(text).unwrap(), made);
+        }
+        for (wrong, why) in [
+            ("net_vhost0,iface=/v,queues=4", "leave queues= out"),
+            ("net_memif0,role=server", "role=client"),
+        ] {
+            let error = whole(wrong).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        assert_eq!(
+            of("net_memif0,role=server").with_queues(1).unwrap().whole,
+            "net_memif0,role=server"
+        );
     }
 
     #[test]

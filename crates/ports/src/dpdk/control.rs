@@ -54,14 +54,16 @@ impl DeviceControl {
             return Ok(None);
         }
         let device = self.device.upgrade().ok_or_else(gone)?;
-        let mut queue = device.receive_queue();
-        // Asked again while the queue is held: a trial that begins now waits for it.
-        if !self.time.is_a_trials(clock::now()) {
-            queue.take(frames, |frame| {
-                if is_control(frame) {
-                    waiting.push_back(frame.to_vec());
-                }
-            });
+        for queue in 0..device.queues() {
+            let mut queue = device.receive_queue(queue);
+            // Asked again while the queue is held: a trial that begins now waits for it.
+            if !self.time.is_a_trials(clock::now()) {
+                queue.take(frames, |frame| {
+                    if is_control(frame) {
+                        waiting.push_back(frame.to_vec());
+                    }
+                });
+            }
         }
         Ok(waiting.pop_front())
     }

@@ -29,15 +29,25 @@ pub(super) struct Device {
     pub attached: Attached,
     /// The longest frame that a buffer holds, without FCS.
     pub longest_bytes: usize,
-    /// Whoever holds one uses that queue.
-    receive: Mutex<()>,
-    transmit: Mutex<()>,
-    /// Frames that the device took, and those that the far end's queue had no room for.
-    accepted: AtomicU64,
-    refused: AtomicU64,
+    /// One for each queue of either direction.
+    receive: Vec<Mutex<()>>,
+    transmit: Vec<Transmit>,
+    /// Frames that the device took and did not send, as far as anybody was told.
+    told_refused: AtomicU64,
     carrier: Mutex<Carrier>,
     /// Before that nobody may use its queues.
     is_running: AtomicBool,
+}
+
+/// A queue to send, on a line of the cache of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Transmit {
+    /// Whoever holds it uses the queue.
+    held: Mutex<()>,
+    /// Frames that it took, and those that the far end's queue had no room for.
+    accepted: AtomicU64,
+    refused: AtomicU64,
 }
 
 /// What was last seen of the link.
@@ -48,15 +58,14 @@ struct Carrier {
 }
 
 impl Device {
-    /// Attaches a device with buffers for frames of up to so many bytes without FCS.
+    /// Attaches a device with so many queues each way, and buffers for frames of up to so many bytes without FCS.
     ///
     /// # Errors
     /// If it is not there, is somebody else's, or does not work; with what DPDK says of it.
     pub fn attach(
         eal: &'static Eal,
         arguments: DeviceArguments,
-        longest_bytes: usize,
-        mtu_bytes: u32,
+        (queues, longest_bytes, mtu_bytes): (u16, usize, u32),
     ) -> Result<Self, TesterError> {
         if arguments.is_pci {
             pci::check(&arguments.name, eal.has_huge_pages)?;
@@ -68,6 +77,8 @@ impl Device {
             mtu_bytes,
             rx_descriptors: DESCRIPTORS,
             tx_descriptors: DESCRIPTORS,
+            queues,
+            pad: 0,
         };
         let text = CString::new(arguments.whole.as_str())
             .map_err(|_| TesterError::BadTrial("a zero in the name of a device".into()))?;
@@ -80,6 +91,9 @@ impl Device {
         drop(awaited);
         if failed != 0 {
             let error = io::Error::from_raw_os_error(-failed);
+            if failed == -libc::E2BIG && queues > 1 {
+                return Err(too_many(&arguments, queues, attached.queues_max));
+            }
             return Err(super::refusal::of(&arguments, &attached.step(), &error, &said(&eal.shim)));
         }
         if arguments.carries_any_length() {
@@ -90,10 +104,9 @@ impl Device {
             arguments,
             attached,
             longest_bytes,
-            receive: Mutex::default(),
-            transmit: Mutex::default(),
-            accepted: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
+            receive: (0..queues).map(|_| Mutex::default()).collect(),
+            transmit: (0..queues).map(|_| Transmit::default()).collect(),
+            told_refused: AtomicU64::new(0),
             carrier: Mutex::default(),
             is_running: AtomicBool::new(false),
         })
@@ -164,27 +177,40 @@ impl Device {
 
     /// Frames that the device took to send.
     pub fn accepted(&self) -> u64 {
-        self.accepted.load(Ordering::Relaxed)
+        self.transmit.iter().map(|queue| queue.accepted.load(Ordering::Relaxed)).sum()
     }
 
     /// Frames that the far end's queue had no room for.
     pub fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
+        self.transmit.iter().map(|queue| queue.refused.load(Ordering::Relaxed)).sum()
     }
 
-    /// Its receive queue, once nobody else uses it.
-    pub fn receive_queue(&self) -> ReceiveQueue<'_> {
-        join_thread(self.eal);
-        ReceiveQueue { device: self, _held: lock(&self.receive) }
+    /// Frames that the device took, that it did not count as sent, and that it counts as failed, but for those that were told
+    /// before: whichever queue they were of, one is told of each.
+    pub fn newly_refused(&self) -> io::Result<u64> {
+        let stats = self.stats()?;
+        let all = self.accepted().saturating_sub(stats.opackets).min(stats.oerrors);
+        Ok(all.saturating_sub(self.told_refused.fetch_max(all, Ordering::Relaxed)))
     }
 
-    /// Takes `frames.len()` buffers to send, all or none; at most [`BURST`].
-    pub fn allocate(&self, frames: &mut [Frame]) -> bool {
+    /// How many queues it has each way.
+    pub fn queues(&self) -> usize {
+        self.receive.len()
+    }
+
+    /// One of its receive queues, once nobody else uses it.
+    pub fn receive_queue(&self, number: usize) -> ReceiveQueue<'_> {
         join_thread(self.eal);
-        // SAFETY: an attached port, and room for as many frames as it is told.
-        let failed = unsafe {
-            (self.eal.shim.alloc)(self.attached.port, frames.as_mut_ptr(), frames.len() as u32)
-        };
+        ReceiveQueue { device: self, number: number as u16, _held: lock(&self.receive[number]) }
+    }
+
+    /// Takes `frames.len()` buffers to send by a queue, all or none; at most [`BURST`].
+    pub fn allocate(&self, queue: usize, frames: &mut [Frame]) -> bool {
+        join_thread(self.eal);
+        let (port, count) = (self.attached.port, frames.len() as u32);
+        // SAFETY: an attached port with that queue, and room for as many frames as it is told.
+        let failed =
+            unsafe { (self.eal.shim.alloc)(port, queue as u16, frames.as_mut_ptr(), count) };
         failed == 0
     }
 
@@ -194,23 +220,24 @@ impl Device {
         unsafe { (self.eal.shim.free)(frames.as_ptr(), frames.len() as u32) };
     }
 
-    /// Hands over frames; gives how many of them, the first ones, the device took.
-    pub fn send(&self, frames: &[Frame]) -> usize {
+    /// Hands over frames to a queue; gives how many of them, the first ones, the device took.
+    pub fn send(&self, queue: usize, frames: &[Frame]) -> usize {
         if !self.is_running.load(Ordering::Acquire) {
             return 0;
         }
-        let _held = lock(&self.transmit);
+        let Transmit { held, accepted, .. } = &self.transmit[queue];
+        let _held = lock(held);
+        let (port, count) = (self.attached.port, frames.len() as u32);
         // SAFETY: an attached port, whose queue nobody else uses now; the caller owns the frames, and passes
         // those on that are taken.
-        let taken =
-            unsafe { (self.eal.shim.tx)(self.attached.port, frames.as_ptr(), frames.len() as u32) };
-        self.accepted.fetch_add(u64::from(taken), Ordering::Relaxed);
+        let taken = unsafe { (self.eal.shim.tx)(port, queue as u16, frames.as_ptr(), count) };
+        accepted.fetch_add(u64::from(taken), Ordering::Relaxed);
         taken as usize
     }
 
-    /// Notes that frames were lost for want of room at the far end.
-    pub fn note_refused(&self, frames: usize) {
-        self.refused.fetch_add(frames as u64, Ordering::Relaxed);
+    /// Notes that frames of a queue were lost for want of room at the far end.
+    pub fn note_refused(&self, queue: usize, frames: usize) {
+        self.transmit[queue].refused.fetch_add(frames as u64, Ordering::Relaxed);
     }
 
     /// Sends one frame at once, given without FCS.
@@ -222,14 +249,14 @@ impl Device {
             return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
         }
         let mut one = [Frame::NONE];
-        if !self.allocate(&mut one) {
+        if !self.allocate(0, &mut one) {
             return Err(io::Error::from_raw_os_error(libc::ENOBUFS));
         }
         let [buffer] = &mut one;
         // SAFETY: the buffer is ours and has room for `longest_bytes`.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.data, bytes.len()) };
         (buffer.len, buffer.kept) = (bytes.len() as u32, 0);
-        if self.send(&one) == 0 {
+        if self.send(0, &one) == 0 {
             self.free(&one);
             return Err(io::Error::from_raw_os_error(libc::ENOBUFS));
         }
@@ -245,9 +272,10 @@ impl Drop for Device {
     }
 }
 
-/// The receive queue of a device, held.
+/// A receive queue of a device, held.
 pub(super) struct ReceiveQueue<'a> {
     device: &'a Device,
+    number: u16,
     _held: MutexGuard<'a, ()>,
 }
 
@@ -260,9 +288,9 @@ impl ReceiveQueue<'_> {
             return 0;
         }
         let shim = &self.device.eal.shim;
+        let (port, burst) = (self.device.attached.port, BURST as u32);
         // SAFETY: an attached port, whose queue nobody else uses now, and room for a burst.
-        let taken =
-            unsafe { (shim.rx)(self.device.attached.port, room.as_mut_ptr(), BURST as u32) };
+        let taken = unsafe { (shim.rx)(port, self.number, room.as_mut_ptr(), burst) };
         let frames = &room[..taken as usize];
         for frame in frames {
             // SAFETY: the frame is ours, whole and in one piece, until it is freed below.
@@ -272,6 +300,14 @@ impl ReceiveQueue<'_> {
             self.device.free(frames);
         }
         frames.len()
+    }
+}
+
+fn too_many(arguments: &DeviceArguments, queues: u16, most: u16) -> TesterError {
+    TesterError::Unsupported {
+        port: arguments.whole.clone(),
+        what: format!("sending by {queues} queues on a device with {most}"),
+        remedy: "leave --queues out, or name a device with more".into(),
     }
 }
 

@@ -63,7 +63,9 @@ mod tests {
     #[test]
     fn pages_of_all_sizes_are_counted_in_bytes() {
         let folder = tempfile::tempdir().unwrap();
-        for (size, free) in [("hugepages-2048kB", "3\n"), ("hugepages-1048576kB", "1\n"), ("x", "9\n")] {
+        for (size, free) in
+            [("hugepages-2048kB", "3\n"), ("hugepages-1048576kB", "1\n"), ("x", "9\n")]
+        {
             fs::create_dir(folder.path().join(size)).unwrap();
             fs::write(folder.path().join(size).join("free_hugepages"), free).unwrap();
         }

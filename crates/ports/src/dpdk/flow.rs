@@ -24,6 +24,10 @@ const BURSTS_BEFORE: usize = 4_096;
 /// Sends.
 pub(super) struct Sink {
     device: Arc<Device>,
+    /// Which of the device's.
+    queue: usize,
+    /// Of the frames that the device took and did not send, those that this queue was told of.
+    refused: u64,
     frames: [Frame; BURST],
     /// Buffers at hand, of which the first `ready` have a frame.
     allocated: usize,
@@ -44,11 +48,13 @@ const BURST_BYTES: usize = 32 << 10;
 const SHORTEST_BURST: usize = 8;
 
 impl Sink {
-    pub fn new(device: Arc<Device>) -> Self {
+    pub fn new(device: Arc<Device>, queue: usize) -> Self {
         let into_far_queue = device.arguments.sends_into_far_queue();
         let keeps_frames = device.arguments.leaves_frames_alone();
         Sink {
             device,
+            queue,
+            refused: 0,
             frames: [Frame::NONE; BURST],
             allocated: 0,
             ready: 0,
@@ -68,7 +74,7 @@ impl Sink {
     /// Buffers for the next frames; false if there are none.
     fn refill(&mut self) -> bool {
         let missing = self.frames.get_mut(self.allocated..self.burst).unwrap_or_default();
-        let is_full = !missing.is_empty() && self.device.allocate(missing);
+        let is_full = !missing.is_empty() && self.device.allocate(self.queue, missing);
         if is_full {
             self.allocated = self.burst;
         }
@@ -127,14 +133,14 @@ impl FrameSink for Sink {
         if self.ready == 0 {
             return Ok(());
         }
-        let sent = self.device.send(&self.frames[..self.ready]);
+        let sent = self.device.send(self.queue, &self.frames[..self.ready]);
         let left = self.ready - sent;
         self.frames.copy_within(sent..self.allocated, 0);
         self.allocated -= sent;
         self.ready = left;
         if left > 0 && self.into_far_queue {
             // As on a veth: were they tried again, the device could never lose a frame, only slow the tester.
-            self.device.note_refused(left);
+            self.device.note_refused(self.queue, left);
             self.ready = 0;
         }
         Ok(())
@@ -144,10 +150,9 @@ impl FrameSink for Sink {
         self.ready
     }
 
-    /// A frame that the device took, that it did not count as sent, and that it counts as failed.
     fn refused(&mut self) -> io::Result<u64> {
-        let stats = self.device.stats()?;
-        Ok(self.device.accepted().saturating_sub(stats.opackets).min(stats.oerrors))
+        self.refused += self.device.newly_refused()?;
+        Ok(self.refused)
     }
 }
 
@@ -170,6 +175,8 @@ struct Losses {
 /// Receives.
 pub(super) struct Source {
     device: Arc<Device>,
+    /// Which of the device's.
+    queue: usize,
     time: Arc<TrialTime>,
     frames: [Frame; BURST],
     control: SyncSender<Vec<u8>>,
@@ -188,11 +195,16 @@ pub(super) struct Source {
 
 impl Source {
     /// Its control frames go to `control`.
-    pub fn new(device: Arc<Device>, time: Arc<TrialTime>, control: SyncSender<Vec<u8>>) -> Self {
+    pub fn new(
+        (device, queue): (Arc<Device>, usize),
+        time: Arc<TrialTime>,
+        control: SyncSender<Vec<u8>>,
+    ) -> Self {
         let (queue_frames, slot_bytes) =
             (device.arguments.queue_frames(), device.arguments.slot_bytes());
         Source {
             device,
+            queue,
             time,
             frames: [Frame::NONE; BURST],
             control,
@@ -206,7 +218,11 @@ impl Source {
         }
     }
 
+    /// Those of the device, which are told once: by its first queue.
     fn losses(&self) -> io::Result<Losses> {
+        if self.queue > 0 {
+            return Ok(Losses::default());
+        }
         let stats = self.device.stats()?;
         let oversize = self.device.oversize();
         Ok(Losses { missed: stats.imissed, no_buffer: stats.rx_nombuf, oversize })
@@ -237,7 +253,7 @@ impl TrialSource for Source {
     fn restart(&mut self, own: &OwnFrames) -> io::Result<()> {
         self.own = own.clone();
         self.time.prepare(clock::now());
-        let mut queue = self.device.receive_queue();
+        let mut queue = self.device.receive_queue(self.queue);
         for _ in 0..BURSTS_BEFORE {
             let control = &self.control;
             let taken = queue.take(&mut self.frames, |frame| {
@@ -286,7 +302,7 @@ impl FrameSource for Source {
         self.time.run();
         let (mut all, mut dropped) = (0, 0);
         let slot_bytes = self.slot_bytes;
-        let mut queue = self.device.receive_queue();
+        let mut queue = self.device.receive_queue(self.queue);
         for _ in 0..BURSTS_OF_A_TURN {
             let (control, own) = (&self.control, &self.own);
             let mut at = None;

@@ -15,6 +15,10 @@ impl PortKind for Dpdk {
         Capabilities { arrivals: ArrivalStamp::Program, ..Capabilities::default() }
     }
 
+    fn queues_max(&self) -> u16 {
+        trial::QUEUES_MAX
+    }
+
     fn has_interface(&self) -> bool {
         false
     }
@@ -39,7 +43,7 @@ impl PortKind for Dpdk {
         description: PortDescription,
         room: Room,
     ) -> Result<OpenedDevice, TesterError> {
-        let mut opened = super::port::open(request, description)?;
+        let mut opened = super::port::open(request, description, room.queues)?;
         if room.receive_frames.is_some() {
             let name = opened.link.name();
             opened.notes.push(format!("{name}: its receive queue has the length of its device"));

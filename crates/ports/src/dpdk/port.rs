@@ -9,7 +9,8 @@ use super::flow::{Sink, Source};
 use super::trial_time::TrialTime;
 use crate::open::{ETHERNET_OVERHEAD_BYTES, TAGS_BYTES};
 use crate::pumped::{PumpedReceive, PumpedTransmit};
-use crate::{Halves, OpenedDevice, Port, PortRequest};
+use crate::queues::{AccountQueue, SendQueue, receives_by, sends_by};
+use crate::{Halves, OpenedDevice, Port, PortRequest, ReceiveHalf, TransmitHalf};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use trial::{PortDescription, TesterError};
@@ -21,8 +22,9 @@ const CONTROL_FRAMES: usize = 4_096;
 
 struct DpdkPort {
     description: PortDescription,
-    transmit: PumpedTransmit<Sink>,
-    receive: PumpedReceive<Source>,
+    /// One for each queue, at least one.
+    transmit: Vec<PumpedTransmit<Sink>>,
+    receive: Vec<PumpedReceive<Source>>,
 }
 
 impl Port for DpdkPort {
@@ -30,23 +32,30 @@ impl Port for DpdkPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        Halves::of(&mut self.transmit, &mut self.receive)
+        let (transmit, others) = self.transmit.split_first_mut().expect("a port has a queue");
+        let more_queues = others.iter_mut().map(|queue| queue as &mut dyn TransmitHalf).collect();
+        let (receive, others) = self.receive.split_first_mut().expect("a port has a queue");
+        let more_receivers = others.iter_mut().map(|queue| queue as &mut dyn ReceiveHalf).collect();
+        Halves { transmit, more_queues, receive, more_receivers }
     }
 }
 
-/// Opens a port on the device that the request names; its link may not be up yet.
+/// Opens a port on the device that the request names, with so many queues each way; its link may not be up yet.
 pub(super) fn open(
     request: &PortRequest,
     mut description: PortDescription,
+    queues: u16,
 ) -> Result<OpenedDevice, TesterError> {
-    let arguments = DeviceArguments::parse(&request.interface)?;
+    let queues = queues.max(1);
+    let arguments = DeviceArguments::parse(&request.interface)?.with_queues(queues)?;
     let eal = eal().map_err(|detail| TesterError::System {
         what: format!("open port dpdk:{}", request.interface),
         detail,
     })?;
     let mtu_bytes = mtu_for(request.largest_frame);
     let longest_bytes = (mtu_bytes + ETHERNET_OVERHEAD_BYTES) as usize - 4 + TAGS_BYTES;
-    let device = Arc::new(Device::attach(eal, arguments, longest_bytes, mtu_bytes)?);
+    let room = (queues, longest_bytes, mtu_bytes);
+    let device = Arc::new(Device::attach(eal, arguments, room)?);
     let attached = device.attached;
     check_mtu(&device, request.largest_frame)?;
     let mac = own_mac(&device);
@@ -61,6 +70,11 @@ pub(super) fn open(
     if is_promiscuous == Some(false) && device.arguments.is_pci {
         notes.push(format!("{name}: receives frames to its own MAC address and to groups alone"));
     }
+    if queues > 1 {
+        notes.push(sends_by(&name, queues));
+        let places = format!("{queues} receive queues in as many threads");
+        notes.push(receives_by(&name, &places, "leave --queues out"));
+    }
     let speed = device.speed_mbps();
     description.name = name.clone();
     description.line_rate =
@@ -69,17 +83,20 @@ pub(super) fn open(
     description.max_frame_size_bytes = attached.mtu_bytes + ETHERNET_OVERHEAD_BYTES;
     description.mac = wire::ethernet::MacAddr(mac).to_string();
     description.driver = attached.driver();
-    let time = Arc::new(TrialTime::default());
+    let time = Arc::new(TrialTime::of(queues.into()));
     let (to_control, from_trials) = sync_channel(CONTROL_FRAMES);
     let control = DeviceControl::new(&device, time.clone(), from_trials);
     let longest_bytes = device.longest_bytes;
-    let sink = Sink::new(device.clone());
-    let source = Source::new(device, time, to_control);
-    let port = DpdkPort {
-        description,
-        transmit: PumpedTransmit::new(&name, sink, longest_bytes),
-        receive: PumpedReceive::new(&name, source, longest_bytes),
-    };
+    let transmit = SendQueue::all(queues.into()).map(|queue| {
+        let sink = Sink::new(device.clone(), queue.number);
+        PumpedTransmit::of_queue(&name, sink, longest_bytes, queue)
+    });
+    let receive = AccountQueue::all(queues.into()).map(|queue| {
+        let source = Source::new((device.clone(), queue.number), time.clone(), to_control.clone());
+        PumpedReceive::of_queue(&name, source, longest_bytes, queue)
+    });
+    let (transmit, receive) = (transmit.collect(), receive.collect());
+    let port = DpdkPort { description, transmit, receive };
     Ok(OpenedDevice {
         port: Box::new(port),
         link: Box::new(link),

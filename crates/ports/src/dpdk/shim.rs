@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 
-const ABI: u32 = 2;
+const ABI: u32 = 3;
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dpdk_shim.so"));
 
 /// Frames that go through one call.
@@ -22,6 +22,8 @@ pub(super) struct Wish {
     pub mtu_bytes: u32,
     pub rx_descriptors: u16,
     pub tx_descriptors: u16,
+    pub queues: u16,
+    pub pad: u16,
 }
 
 /// `struct nv_device`.
@@ -33,7 +35,8 @@ pub(super) struct Attached {
     pub tx_descriptors: u16,
     pub promiscuous: u8,
     pub mac: [u8; 6],
-    pad: [u8; 3],
+    pad: u8,
+    pub queues_max: u16,
     pub mtu_bytes: u32,
     pub numa_node: i32,
     driver: [u8; 64],
@@ -82,7 +85,7 @@ pub(super) struct Frame {
     pad: u32,
 }
 
-const _: () = assert!(size_of::<Wish>() == 16);
+const _: () = assert!(size_of::<Wish>() == 20);
 const _: () = assert!(size_of::<Attached>() == 152);
 const _: () = assert!(size_of::<LinkState>() == 8);
 const _: () = assert!(size_of::<Stats>() == 64);
@@ -166,10 +169,10 @@ functions! {
     stats: unsafe extern "C" fn(u16, *mut Stats) -> i32 = c"nv_stats",
     xstats: unsafe extern "C" fn(u16, *mut ExtraStat, u32) -> i32 = c"nv_xstats",
     oversize: unsafe extern "C" fn(u16) -> u64 = c"nv_oversize",
-    rx: unsafe extern "C" fn(u16, *mut Frame, u32) -> u32 = c"nv_rx",
+    rx: unsafe extern "C" fn(u16, u16, *mut Frame, u32) -> u32 = c"nv_rx",
     free: unsafe extern "C" fn(*const Frame, u32) = c"nv_free",
-    alloc: unsafe extern "C" fn(u16, *mut Frame, u32) -> i32 = c"nv_alloc",
-    tx: unsafe extern "C" fn(u16, *const Frame, u32) -> u32 = c"nv_tx",
+    alloc: unsafe extern "C" fn(u16, u16, *mut Frame, u32) -> i32 = c"nv_alloc",
+    tx: unsafe extern "C" fn(u16, u16, *const Frame, u32) -> u32 = c"nv_tx",
 }
 
 impl Shim {

@@ -54,6 +54,15 @@ pub fn open(devices: &[String], largest: FrameSize) -> Result<Vec<OpenPort>, Tes
     open_ports(&requests.collect::<Vec<_>>())
 }
 
+/// Opens ports with so many queues each way.
+pub fn open_with_queues(devices: &[String], queues: u16) -> Result<Vec<OpenPort>, TesterError> {
+    let of = |(id, device): (usize, &String)| PortRequest {
+        queues,
+        ..request(id, device, FrameSize::MAX_ETHERNET)
+    };
+    open_ports(&devices.iter().enumerate().map(of).collect::<Vec<_>>())
+}
+
 /// A tester on these devices.
 pub fn tester(devices: &[String], largest: FrameSize) -> LiveTester {
     let ports = open(devices, largest).expect("open the ports");

@@ -60,6 +60,72 @@ fn a_ring_conforms() {
     conforms(devices::tester(&["net_ring0".into()], FrameSize::MAX_ETHERNET), &[(0, 0)]);
 }
 
+/// Two queues each way: what the conformance body asks of one, and each frame of 16 flows once, from both directions.
+fn two_queues_conform(devices: &[String], pairs: &[(usize, usize)]) {
+    let ports = devices::open_with_queues(devices, 2).expect("open the ports");
+    let mut tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
+    let threads = &tester.describe().notes;
+    for thread in ["port 0 transmit by queue 1", "port 0 receive from queue 1"] {
+        assert!(threads.iter().any(|note| note.contains(thread)), "{threads:?}");
+    }
+    let paths: Vec<_> = pairs.iter().map(|(from, to)| devices::path(&tester, *from, *to)).collect();
+    for why in check(&mut tester, &paths, capacity()) {
+        undecided::tell(&why);
+    }
+    let load = Load {
+        paths: &paths,
+        streams_each: 16,
+        sizes: &[FrameSize::MIN_ETHERNET],
+        rate: FrameRate::from_fps(20_000),
+        duration: Duration::from_ms(300),
+        key: Key::from_seed(0xd9d5),
+    };
+    let result = run_accounted(&mut tester, &load.trial("two queues"));
+    assert!(result.offered_frames() > 5_000, "{}", result.offered_frames());
+    if !result.is_valid() {
+        return undecided::tell(&format!("{:?}", result.invalid_reasons()));
+    }
+    assert_eq!(result.lost_frames(), 0, "{:?}", result.counters);
+    for stream in &result.streams {
+        assert_eq!((stream.reordered, stream.duplicates, stream.corrupted), (0, 0, 0));
+    }
+}
+
+#[test]
+fn a_memif_server_has_the_rings_that_its_client_makes() {
+    let folder = devices::folder();
+    let server = folder.memif(0, "server", "a");
+    let error = devices::open_with_queues(&[server], 2).err().expect("it has no rings of its own");
+    assert!(error.to_string().contains("role=client"), "{error}");
+}
+
+/// testpmd with as many queues between two memif links, of which netanvil is the client.
+#[test]
+fn two_queues_of_memif_links_conform() {
+    let folder = devices::folder();
+    let far = [folder.memif(0, "server", "a"), folder.memif(1, "server", "b")];
+    let _testpmd = Testpmd::start([&far[0], &far[1]], "io", "--rxq=2 --txq=2");
+    let near = [folder.memif(0, "client", "a"), folder.memif(1, "client", "b")];
+    two_queues_conform(&near, &[(0, 1), (1, 0)]);
+}
+
+#[test]
+fn two_queues_of_a_vhost_user_link_conform() {
+    let folder = devices::folder();
+    let path = folder.path("v");
+    let devices = [
+        format!("net_vhost0,iface={}", path.display()),
+        format!("net_virtio_user0,path={},queue_size=1024", path.display()),
+    ];
+    two_queues_conform(&devices, &[(0, 1), (1, 0)]);
+}
+
+#[test]
+fn two_queues_of_a_ring_conform() {
+    let _folder = devices::folder();
+    two_queues_conform(&["net_ring0".into()], &[(0, 0)]);
+}
+
 /// 64-byte frames from port 0 to port 1 for 300 ms through testpmd, whose counters are read around the trial.
 fn through_testpmd(rate_fps: u64) -> trial::TrialResult {
     let folder = devices::folder();
