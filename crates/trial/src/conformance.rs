@@ -252,7 +252,10 @@ fn account_closes(trial: &Trial, result: &TrialResult) {
     }
     for sent in &result.sent {
         let of_streams: u64 = sent.report.sent_of_stream.iter().map(|(_, frames)| frames).sum();
-        assert_eq!(of_streams, sent.report.sent_frames, "{label}: frames of all streams");
+        // What one queue of a port did not come to, though others did, the tester says that it did not send.
+        let left_out = of_streams.checked_sub(sent.report.sent_frames);
+        let is_told = left_out.is_some_and(|frames| frames <= sent.dropped_by_tester);
+        assert!(is_told, "{label}: frames of all streams: {of_streams}, {:?}", sent.report);
         let lateness = &sent.report.lateness;
         assert_eq!(lateness.count(), sent.report.sent_frames, "{label}: lateness of each frame");
     }
