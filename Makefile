@@ -48,7 +48,7 @@ help:
 	@echo "make sweep-check  10,000 random devices on one processor and on all: the same results, and the speed-up"
 	@echo "make screenshots  the reports in headless Chromium at 1400 and 400 px, for the documentation"
 	@echo "make netblt-1987   the NETBLT tests of 1987 beside ours"
-	@echo "make netblt-copy  20,000 files and some of 100 MB over 50 ms and 1 % loss, killed and gone on with, beside rsync"
+	@echo "make netblt-copy  20,000 files, and 10 of 1 GB, over 50 ms and 1 % loss, killed ten times and gone on with, beside rsync"
 	@echo "make netblt-hostile  a NETBLT server among 100,000 spoofed OPENs and 1,000 half-dead peers; what it reflects"
 	@echo "make netblt-interop  NETBLT with a second implementation, in Python, that knows RFC 998 alone"
 	@echo "make harvard-1989  the router tests of 1989 on models of their products, beside what was published"
@@ -324,7 +324,7 @@ netblt-1987: setup
 	$(NETANVIL) netblt reproduce-1987
 
 # Trees of files by `netblt copy` over a link with loss and delay, over real ssh, both ends killed on the way; rsync
-# over the same link in the same run. As root, some minutes. NETANVIL_COPY_SEED=N for another tree. `make test`
+# over the same link in the same run. As root, a quarter of an hour and 20 GB of disk. NETANVIL_COPY_SEED=N for another tree. `make test`
 # runs a short form.
 netblt-copy: setup
 	NETANVIL_COPY=full cargo test --package netanvil --test main -- concurrent::netblt_copy --nocapture --test-threads=1

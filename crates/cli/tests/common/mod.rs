@@ -89,6 +89,10 @@ impl Scratch {
         };
         Scratch { folder: folder.expect("a scratch folder") }
     }
+    /// For more than memory holds.
+    pub fn on_disk() -> Self {
+        Scratch { folder: tempfile::tempdir().expect("a scratch folder") }
+    }
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
