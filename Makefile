@@ -332,7 +332,7 @@ netblt-copy: setup
 # Measures what a server sends to whoever did not ask, and a good transfer among strangers; a minute or two.
 # `make test` runs it with a tenth of the OPENs and a fifth of the peers.
 netblt-hostile:
-	cargo test --package netanvil-netblt --test model -- strangers hostile
+	cargo test --package netanvil-netblt --test model -- strangers hostile places
 	cargo test --package netanvil-netblt-io --test main -- concurrent::reflection --nocapture
 	NETANVIL_HOSTILE=full cargo test --package netanvil-netblt-io --test main -- live::crowds --nocapture --test-threads 1
 

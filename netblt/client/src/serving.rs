@@ -46,7 +46,7 @@ pub struct ServerOptions {
     pub overwrite: bool,
     /// Of all connections together, in bits a second.
     pub max_rate_bps: f64,
-    /// Connections at once; each may take buffers times buffer size of memory.
+    /// Connections at once, three quarters of them from one source; each may take buffers times buffer size of memory.
     pub max_connections: usize,
     /// Largest buffer to accept, in bytes.
     pub buffer_size_bytes: u32,

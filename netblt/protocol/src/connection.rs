@@ -286,6 +286,22 @@ impl Connection {
     pub(crate) fn has_begun(&self) -> bool {
         self.counters.data_packets_received > 0 || self.progress_at > self.opened_at
     }
+    /// How fast it was so far: packets in 1,000 s, each counted once. A second more counts than it has lived: nobody is
+    /// fast by a packet at the start.
+    pub(crate) fn pace(&self, now: Instant) -> u64 {
+        let Counters { data_packets_received, data_packets_sent, data_packets_resent, .. } =
+            self.counters;
+        let packets = match self.role {
+            Role::Sending(_) => data_packets_sent.saturating_sub(data_packets_resent),
+            _ => data_packets_received,
+        };
+        let age_ms = now.since(self.opened_at).as_us() / 1000;
+        packets.saturating_mul(1_000_000) / (age_ms + 1000)
+    }
+    /// Whether nothing more moves.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.life, Life::Closed)
+    }
     /// Since when the other end owes what would move the transfer on; None if it owes nothing.
     pub(crate) fn waits_since(&self) -> Option<Instant> {
         let owes = match (&self.life, &self.role) {

@@ -1,5 +1,7 @@
 //! Many connections behind one socket: told apart, woken in turn, bounded in number.
 
+mod places;
+
 use crate::connection::{Connection, Opening, closes};
 use crate::event::Event;
 use crate::guard::Secret;
@@ -13,12 +15,6 @@ use units::{Duration, Instant};
 use wire::ecn::Codepoint;
 use wire::netblt::{Header, Open, Packet, Repr, Text};
 
-const FULL: &str = "no more connections";
-/// Reasons of ABORTs that make room.
-const SILENT: &str = "silent for too long while others waited";
-const STALLED: &str = "nothing moved for too long";
-/// How often to look for connections in which nothing moves.
-const WATCHED_EVERY: Duration = Duration::from_ms(500);
 /// Characters of a reason to refuse: an answer is not to be longer than three times an OPEN.
 const REASON_CHARS: usize = 80;
 
@@ -69,7 +65,8 @@ pub struct ConnectionId(u64);
 /// What strangers can make an endpoint hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointLimits {
-    /// Connections at once, in both directions, without those that are half open.
+    /// Connections at once, in both directions, without those that are half open. With a secret, those that
+    /// others opened from one source are at most three quarters of it.
     pub max_connections: usize,
     /// OPENs that wait for the client's word at once; more are not listened to.
     pub max_requests: usize,
@@ -87,7 +84,7 @@ pub struct EndpointLimits {
     pub max_half_open_per_source: usize,
     /// Connections of one source in which nothing moves, though the other end should move it, for
     /// longer than `silent`; of more the oldest end. Where all places are taken, who is silent for a
-    /// fifth of that gives way to others.
+    /// fifth of that gives way to others, and who is slow and has proved no path to others who have.
     pub max_silent_per_source: usize,
     /// See there.
     pub silent: Duration,
@@ -276,9 +273,10 @@ impl<A: Address> Endpoint<A> {
         // Nobody gives way to what makes no sense.
         let wanted = connection.is_ok() && !self.keys.contains_key(&key);
         let (source, proven) = (key.peer.source(), request.path > Path::Unproven);
-        let room = !self.is_full() || self.silent_one(now, proven).is_some();
-        let free = wanted && room && self.make_room(source, proven);
-        match connection.and_then(|connection| free.then_some(connection).ok_or(FULL)) {
+        let place = self.place(now, source, proven);
+        let room = wanted && place.is_ok() && self.make_room(source, proven);
+        let place = place.and(if room { Ok(()) } else { Err(places::FULL) });
+        match connection.and_then(|connection| place.map(|()| connection)) {
             Ok(connection) => {
                 let id = self.add(key, connection);
                 self.half_open.insert(id, HalfOpen { began: now, source, proven });
@@ -352,136 +350,6 @@ impl<A: Address> Endpoint<A> {
         let result = command(connection);
         self.look_after(id);
         Some(result)
-    }
-
-    /// Who may never have heard our RESPONSE takes nobody's place.
-    fn is_full(&self) -> bool {
-        self.proven() >= self.limits.max_connections
-    }
-    fn proven(&self) -> usize {
-        self.connections.len() - self.gone.len() - self.half_open.len()
-    }
-
-    /// Whether there is room for one more that is half open, now that another such may have given
-    /// way: of its own source, or else the oldest, but none whose path is proved to one whose is not.
-    /// Not while clients have yet to hear of so many.
-    fn make_room(&mut self, source: u128, proven: bool) -> bool {
-        let EndpointLimits { max_half_open, max_half_open_per_source, .. } = self.limits;
-        let own = self.half_open.values().filter(|half| half.source == source).count();
-        let pressed = own >= max_half_open_per_source;
-        if !pressed && self.half_open.len() < max_half_open {
-            return true;
-        }
-        if self.gone.len() >= max_half_open {
-            return false;
-        }
-        let victim = self.half_open_to_go(|half| {
-            (!pressed || half.source == source) && (proven || !half.proven)
-        });
-        victim.is_some_and(|id| self.evict(id))
-    }
-    /// Unproven ones first, and the oldest of those.
-    fn half_open_to_go(&self, may: impl Fn(&HalfOpen) -> bool) -> Option<ConnectionId> {
-        let candidates = self.half_open.iter().filter(|(_, half)| may(half));
-        candidates.min_by_key(|(id, half)| (half.proven, **id)).map(|(id, _)| *id)
-    }
-
-    /// A connection of which nothing was heard but OPENs gives way, the oldest first; false if there is
-    /// none. Its peer is told, once, and may open another with the same identifier.
-    pub fn evict_half_open(&mut self) -> bool {
-        let victim = self.half_open_to_go(|_| true);
-        victim.is_some_and(|id| self.evict(id))
-    }
-    fn evict(&mut self, id: ConnectionId) -> bool {
-        self.half_open.remove(&id);
-        let Some((key, connection)) = self.connections.get_mut(&id) else { return false };
-        connection.give_way();
-        self.keys.remove(key);
-        self.gone.insert(id);
-        self.look_after(id);
-        true
-    }
-    /// A connection has proved to be one. More may do so than there is room for: then one gives its
-    /// place in which nothing moves.
-    fn settle(&mut self, now: Instant, id: ConnectionId) {
-        if self.proven() <= self.limits.max_connections {
-            return;
-        }
-        let proven = self.connections.get(&id).is_some_and(|(_, c)| c.has_proven_path());
-        match self.silent_one(now, proven).filter(|silent| *silent != id) {
-            Some(silent) => self.end(silent, SILENT),
-            None => self.end(id, FULL),
-        }
-    }
-    fn end(&mut self, id: ConnectionId, reason: &str) {
-        if let Some((_, connection)) = self.connections.get_mut(&id) {
-            connection.abort(reason);
-            self.look_after(id);
-        }
-    }
-
-    /// Connections that others opened and are no longer half open, with their source, in which nothing
-    /// moves since then.
-    fn silent(&self) -> impl Iterator<Item = (ConnectionId, u128, Instant)> {
-        let counts =
-            |id: &ConnectionId| !self.half_open.contains_key(id) && !self.gone.contains(id);
-        let of = move |(id, (key, connection)): (&ConnectionId, &(Key<A>, Connection))| {
-            let since = connection.waits_since().filter(|_| !connection.is_active())?;
-            counts(id).then_some((*id, key.peer.source(), since))
-        };
-        self.connections.iter().filter_map(of)
-    }
-    /// The one that gives its place to another: of the source that holds most such, the one that is
-    /// silent for longest. Where nothing ever moved and nothing is proved of the path, at once to
-    /// one of which it is.
-    fn silent_one(&self, now: Instant, newcomer_proven: bool) -> Option<ConnectionId> {
-        self.limits.secret?;
-        let patience = Duration::from_ps(self.limits.silent.as_ps() / 5);
-        let idle = |(id, _, since): &(ConnectionId, u128, Instant)| {
-            let nobody = self.connections.get(id).is_some_and(|(_, connection)| {
-                !connection.has_begun() && !connection.has_proven_path()
-            });
-            *since + patience <= now || (newcomer_proven && nobody)
-        };
-        let silent: Vec<_> = self.silent().filter(idle).collect();
-        let mut held = BTreeMap::<u128, usize>::new();
-        silent.iter().for_each(|(_, source, _)| *held.entry(*source).or_default() += 1);
-        let key = |(_, source, since): &&(ConnectionId, u128, Instant)| {
-            (usize::MAX - held[source], *since)
-        };
-        silent.iter().min_by_key(key).map(|(id, _, _)| *id)
-    }
-
-    /// Ends connections in which nothing moves: any after `progress`, and of each source all but a few
-    /// of those after `silent`.
-    fn watch(&mut self, now: Instant) {
-        if self.limits.secret.is_none() || self.watch > now {
-            return;
-        }
-        self.watch = now + WATCHED_EVERY;
-        let EndpointLimits { silent, progress, max_silent_per_source, .. } = self.limits;
-        let mut all: Vec<_> =
-            self.silent().filter(|(_, _, since)| *since + silent <= now).collect();
-        all.sort_by_key(|(_, _, since)| std::cmp::Reverse(*since));
-        let mut held = BTreeMap::<u128, usize>::new();
-        for (id, source, since) in all {
-            let held = held.entry(source).or_default();
-            *held += 1;
-            if since + progress <= now {
-                self.end(id, STALLED);
-            } else if *held > max_silent_per_source {
-                self.end(id, SILENT);
-            }
-        }
-    }
-
-    fn evict_outlived(&mut self, now: Instant) {
-        let life = self.limits.half_open;
-        while let Some((id, half)) = self.half_open.first_key_value().map(|(id, half)| (*id, *half))
-            && half.began + life <= now
-        {
-            self.evict(id);
-        }
     }
 
     fn add(&mut self, key: Key<A>, connection: Connection) -> ConnectionId {
@@ -661,8 +529,7 @@ impl<A: Address> Endpoint<A> {
         } else if self.remembered.iter().any(known) {
             Some("this identifier was used a moment ago")
         } else {
-            let room = !self.is_full() || self.silent_one(now, path > Path::Unproven).is_some();
-            (!room).then_some(FULL)
+            self.place(now, peer.source(), path > Path::Unproven).err()
         };
         if let Some(reason) = objection {
             let named = (path == Path::Named).then_some(open.connection_id);

@@ -1,15 +1,16 @@
-//! A good transfer while others do their worst: OPENs from everywhere, and peers that live but move
-//! nothing. `NETANVIL_HOSTILE=full` has as many of them as docs/netblt.md says; otherwise it is a tenth.
+//! A good transfer while others do their worst: OPENs from everywhere, peers that live but move
+//! nothing, or as little as holds a place. `NETANVIL_HOSTILE=full` has as many of them as docs/netblt.md says;
+//! otherwise it is a tenth.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common::{PAUSE, PORT, Server, station};
-use netblt::{Ending, Mode};
+use netblt::{Ending, EndpointLimits, Mode};
 use netblt_io::files::{self, Nobody};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use wire::netblt::{Header, Open, Packet, Repr};
+use wire::netblt::{Data, Header, Open, Packet, Repr};
 
 /// At the rate of the tests' limits, 16 packets of 1,400 bytes a millisecond at the most.
 const BYTES: u64 = 20_000_000;
@@ -143,4 +144,43 @@ fn half_dead_peers_of_one_source_keep_nobody_out() {
 fn half_dead_peers_of_many_sources_keep_nobody_out() {
     let (_folder, server) = server();
     half_dead(server.address, true);
+}
+
+/// As many as there are places, each with a packet every three seconds.
+#[test]
+fn slow_peers_keep_nobody_out() {
+    let (_folder, server) = server();
+    let alone = transfer(server.address);
+    let places = EndpointLimits::default().max_connections;
+    let sockets: Vec<UdpSocket> =
+        (0..places).map(|at| UdpSocket::bind(source(at as u32)).unwrap()).collect();
+    let moves = |socket: &UdpSocket, packet| {
+        let data = Data {
+            buffer: 1,
+            high_consecutive: 0,
+            packet,
+            checksum: 0,
+            last_buffer: false,
+            data: &[1; 1400],
+        };
+        let packet = datagram(900, Packet::Data(data.checksummed()));
+        let _ = socket.send_to(&packet, server.address);
+    };
+    // Few at a time: no more may be half open.
+    for (at, few) in sockets.chunks(16).enumerate() {
+        for (own, socket) in few.iter().enumerate() {
+            let packet = datagram(900, open((16 * at + own) as u32, Mode::Write));
+            socket.send_to(&packet, server.address).unwrap();
+        }
+        thread::sleep(Duration::from_millis(50));
+        few.iter().for_each(|socket| moves(socket, 0));
+        thread::sleep(Duration::from_millis(50));
+    }
+    let mut among = f64::INFINITY;
+    for packet in 1..4 {
+        among = among.min(transfer(server.address));
+        thread::sleep(Duration::from_secs(3));
+        sockets.iter().for_each(|socket| moves(socket, packet));
+    }
+    judge("among the slow", alone, among);
 }

@@ -8,6 +8,7 @@ mod link;
 #[path = "../../../../tests/new_seed.rs"]
 mod new_seed;
 mod packet_sizes;
+mod places;
 mod strangers;
 mod transfer;
 mod world;

@@ -314,7 +314,7 @@ pub struct Serve {
     /// Allow others to replace files
     #[arg(long)]
     pub overwrite: bool,
-    /// Maximum number of connections; each may take buffers times buffer size of memory
+    /// Maximum number of connections, three quarters of them from one source; each may take buffers times buffer size of memory
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub max_connections: usize,
     /// Maximum buffer size to accept, in bytes
