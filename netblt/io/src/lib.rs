@@ -62,6 +62,7 @@ pub mod copy;
 pub mod files;
 mod job;
 mod lateness;
+mod ledger;
 mod memory;
 mod path_mtu;
 mod plain;

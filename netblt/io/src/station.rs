@@ -6,12 +6,13 @@ use crate::cap::Cap;
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::lateness::{Lateness, LatenessSummary};
+use crate::ledger::{Ledger, Owner};
 use crate::path_mtu::path_mtu_bytes;
 use crate::seal::Refusal;
 use crate::socket::{MAX_SEND_BYTES, Received, Socket, Towards, sleep_precisely};
 use netblt::{
-    Burst, Connection, ConnectionId, Counters, Ending, Endpoint, EndpointLimits, Event, Limits,
-    Mode, Opening, RateControl, Request, Secret, Timing,
+    Address, Burst, Connection, ConnectionId, Counters, Ending, Endpoint, EndpointLimits, Event,
+    Limits, Mode, Opening, Path, RateControl, Request, Secret, Timing,
 };
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
@@ -24,8 +25,6 @@ use units::{Duration, Instant};
 const MAX_RECEIVED_AT_ONCE: usize = 256;
 /// Packets sent in between two looks at everything else: nobody's burst keeps others waiting.
 const MAX_SENT_AT_ONCE: usize = 256;
-/// Memory for the buffers of all connections that others opened.
-const MEMORY_BYTES: u64 = 1 << 30;
 /// How soon to look at threads again that read or write.
 const THREAD_PAUSE: Duration = Duration::from_us(500);
 /// Who wakes up within this time found packets waiting.
@@ -134,7 +133,7 @@ pub struct Station {
     /// When each connection began, and whether this end sends.
     started: BTreeMap<ConnectionId, (Instant, bool)>,
     /// Memory that each connection which others opened may take.
-    reserved: BTreeMap<ConnectionId, u64>,
+    ledger: Ledger<ConnectionId>,
     /// Connections that are over, but not yet what their clients do with what came.
     concluding: Vec<(Ended, Job)>,
     ended: Vec<Ended>,
@@ -166,7 +165,7 @@ impl Station {
             openers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             started: BTreeMap::new(),
-            reserved: BTreeMap::new(),
+            ledger: Ledger::new(),
             concluding: Vec::new(),
             ended: Vec::new(),
             awaited: None,
@@ -362,17 +361,23 @@ impl Station {
         Ok(())
     }
 
-    /// Memory is not for those of whom nothing was heard but OPENs, once it gets scarce.
-    fn reclaim(&mut self) {
-        let scarce = |taken: u64| taken > MEMORY_BYTES / 8 * 7;
-        while scarce(self.reserved.values().sum()) && self.endpoint.evict_half_open() {
+    /// Memory is not for those of whom nothing was heard but OPENs, nor for those who move nothing, once it gets
+    /// scarce for who asks.
+    fn reclaim(&mut self, request: &Request<SocketAddr>) {
+        let (now, owner) = (self.clock.now(), owner(request));
+        while let Some(among) = self.ledger.scarce(owner) {
+            let ledger = &self.ledger;
+            if !self.endpoint.make_way(now, request, |id| ledger.held_bytes(id, among)) {
+                return;
+            }
             self.act();
         }
     }
 
     fn decide(&mut self, host: &mut dyn Host) {
         while let Some(request) = self.endpoint.poll_request() {
-            self.reclaim();
+            self.reclaim(&request);
+            let (owner, asked_bytes) = (owner(&request), request.open.buffer_size_bytes);
             let now = self.clock.now();
             match decision(host, &request) {
                 Ok((answer, opener, adaptive)) => {
@@ -380,10 +385,7 @@ impl Station {
                     let adapts = adaptive.is_some() && sends;
                     let marks = self.heeds_marks(request.open.client_string.as_bytes());
                     let answer = Reply { answer, adaptive: adapts, marks }.client_string();
-                    let taken: u64 = self.reserved.values().sum();
-                    let free_bytes = MEMORY_BYTES.saturating_sub(taken);
-                    let asked_bytes = request.open.buffer_size_bytes;
-                    let Some(limits) = affordable(self.limits, asked_bytes, free_bytes) else {
+                    let Some(limits) = self.ledger.afford(owner, self.limits, asked_bytes) else {
                         self.endpoint.refuse(&request, "no memory for more connections");
                         continue;
                     };
@@ -393,7 +395,7 @@ impl Station {
                         let (size, most) = terms.map_or((0, 0), |terms| {
                             (terms.buffer_size_bytes, terms.max_outstanding_buffers)
                         });
-                        self.reserved.insert(id, memory_bytes(size, most.into()));
+                        self.ledger.enter(id, owner, size, most);
                         self.openers.insert(id, opener);
                         self.started.insert(id, (now, sends));
                         if sends {
@@ -524,7 +526,7 @@ impl Station {
         let elapsed = self.clock.now().since(started);
         self.openers.remove(&id);
         self.to_adapt.remove(&id);
-        self.reserved.remove(&id);
+        self.ledger.remove(id);
         let passive =
             self.endpoint.connection(id).is_some_and(|connection| !connection.is_active());
         if passive && outcome == Ending::NoAnswer {
@@ -600,19 +602,12 @@ fn secret() -> Option<Secret> {
     Some(Secret([u64::from_be_bytes(words[0]), u64::from_be_bytes(words[1])]))
 }
 
-/// Buffers under way, and as many that are being read or written.
-fn memory_bytes(buffer_size_bytes: u32, buffers: u64) -> u64 {
-    2 * u64::from(buffer_size_bytes) * buffers
-}
-
-/// Nobody gets more than a half of the memory that is free, so that something is left for the next;
-/// None if that is not even one buffer.
-fn affordable(limits: Limits, asked_buffer_bytes: u32, free_bytes: u64) -> Option<Limits> {
-    let buffer_bytes = asked_buffer_bytes.min(limits.buffer_size_bytes).max(1);
-    let most = free_bytes / 2 / memory_bytes(buffer_bytes, 1);
-    let max_outstanding_buffers =
-        u16::try_from(most).unwrap_or(u16::MAX).min(limits.max_outstanding_buffers);
-    (max_outstanding_buffers > 0).then_some(Limits { max_outstanding_buffers, ..limits })
+/// Whose memory a connection takes.
+fn owner(request: &Request<SocketAddr>) -> Owner {
+    match request.path() {
+        Path::Unproven => Owner::Unproven,
+        Path::Named | Path::Sealed => Owner::Source(request.peer.source()),
+    }
 }
 
 fn decision(
@@ -669,29 +664,7 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netblt::{Burst, Codepoint};
-
-    #[test]
-    fn all_connections_together_keep_to_the_memory_there_is() {
-        let limits = Limits {
-            buffer_size_bytes: 1 << 20,
-            data_packet_size_bytes: 1400,
-            burst: Burst { size_packets: 1, interval_ms: 1 },
-            max_outstanding_buffers: 256,
-            checksum_data: false,
-            death_timer_s: 30,
-        };
-        let (mut taken, mut connections) = (0, 0);
-        while let Some(limits) = affordable(limits, u32::MAX, MEMORY_BYTES - taken) {
-            assert!(limits.max_outstanding_buffers > 0);
-            taken += memory_bytes(limits.buffer_size_bytes, limits.max_outstanding_buffers.into());
-            connections += 1;
-        }
-        assert!(taken <= MEMORY_BYTES, "{taken}");
-        assert!(connections > 8, "the greedy leave something: {connections}");
-        // Who asks for small buffers is not made to take fewer.
-        assert_eq!(affordable(limits, 1000, MEMORY_BYTES), Some(limits));
-    }
+    use netblt::Codepoint;
 
     #[test]
     fn a_batch_is_sent_before_it_outgrows_a_call() {

@@ -140,6 +140,10 @@ pub struct Request<A> {
 }
 
 impl<A: Copy> Request<A> {
+    /// What is known of where it came from.
+    pub fn path(&self) -> Path {
+        self.path
+    }
     /// What its answer names, if it names connections.
     fn name(&self) -> Option<u32> {
         (self.path == Path::Named).then_some(self.open.connection_id)

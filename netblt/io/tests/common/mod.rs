@@ -26,9 +26,12 @@ pub fn limits() -> Limits {
 }
 
 pub fn station() -> (Station, SocketAddr) {
+    station_within(limits())
+}
+pub fn station_within(limits: Limits) -> (Station, SocketAddr) {
     let socket = Socket::bind(Carrier::Udp, "127.0.0.1:0".parse().unwrap()).unwrap();
     let address = socket.local_address().unwrap();
-    (Station::new(socket, EndpointLimits::default(), limits(), Timing::default()), address)
+    (Station::new(socket, EndpointLimits::default(), limits, Timing::default()), address)
 }
 
 /// A server in a thread, until it is dropped.
@@ -39,9 +42,12 @@ pub struct Server {
 
 impl Server {
     pub fn start(directory: &Path, change: impl FnOnce(&mut Served)) -> Server {
+        Server::within(limits(), directory, change)
+    }
+    pub fn within(limits: Limits, directory: &Path, change: impl FnOnce(&mut Served)) -> Server {
         let mut served = Served::open(directory).unwrap();
         change(&mut served);
-        let (mut station, address) = station();
+        let (mut station, address) = station_within(limits);
         station.listen(PORT);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();

@@ -1,10 +1,10 @@
 //! A good transfer while others do their worst: OPENs from everywhere, peers that live but move
-//! nothing, or as little as holds a place. `NETANVIL_HOSTILE=full` has as many of them as docs/netblt.md says;
-//! otherwise it is a tenth.
+//! nothing, or as little as holds a place, or that want all memory. `NETANVIL_HOSTILE=full` has as many of them
+//! as docs/netblt.md says; otherwise it is a tenth.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use crate::common::{PAUSE, PORT, Server, station};
-use netblt::{Ending, EndpointLimits, Mode};
+use crate::common::{PAUSE, PORT, Server, limits, station};
+use netblt::{Ending, EndpointLimits, Limits, Mode};
 use netblt_io::files::{self, Nobody};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,9 +40,17 @@ fn transfer(server: SocketAddr) -> f64 {
 }
 
 fn open(connection_id: u32, mode: Mode) -> Packet<'static> {
+    open_for(connection_id, mode, (40_000, 16))
+}
+/// The same for buffers of so many bytes, and so many of them.
+fn open_for(
+    connection_id: u32,
+    mode: Mode,
+    (buffer_size_bytes, max_outstanding_buffers): (u32, u16),
+) -> Packet<'static> {
     Packet::Open(Open {
         connection_id,
-        buffer_size_bytes: 40_000,
+        buffer_size_bytes,
         transfer_size_bytes: 0,
         data_packet_size_bytes: 1400,
         burst_size_packets: 100,
@@ -50,7 +58,7 @@ fn open(connection_id: u32, mode: Mode) -> Packet<'static> {
         death_timer_s: 30,
         mode,
         checksum_data: false,
-        max_outstanding_buffers: 16,
+        max_outstanding_buffers,
         client_string: "".into(),
     })
 }
@@ -144,6 +152,34 @@ fn half_dead_peers_of_one_source_keep_nobody_out() {
 fn half_dead_peers_of_many_sources_keep_nobody_out() {
     let (_folder, server) = server();
     half_dead(server.address, true);
+}
+
+/// A server's own limits are those of `netanvil netblt serve`. Each of the greedy asks for all of it and says that it lives;
+/// the last ones, of small buffers, take what the others have left.
+#[test]
+fn greedy_peers_leave_memory_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { buffer_size_bytes: 128 << 10, max_outstanding_buffers: 2048, ..limits() };
+    let server = Server::within(limits, folder.path(), |_| {});
+    let alone = transfer(server.address);
+    let asked = [(128 << 10, 2048), (1000, 2048)].map(|wish| [wish; 16]).concat();
+    let sockets: Vec<UdpSocket> = (0..32).map(|at| UdpSocket::bind(source(at)).unwrap()).collect();
+    let live = || {
+        for socket in &sockets {
+            let _ = socket.send_to(&datagram(900, Packet::KeepAlive), server.address);
+        }
+    };
+    for (at, (socket, wish)) in sockets.iter().zip(asked).enumerate() {
+        let packet = datagram(900, open_for(at as u32, Mode::Write, wish));
+        socket.send_to(&packet, server.address).unwrap();
+        thread::sleep(Duration::from_millis(20));
+        live();
+    }
+    let among = (0..4).map(|_| {
+        live();
+        transfer(server.address)
+    });
+    judge("among the greedy", alone, among.fold(f64::INFINITY, f64::min));
 }
 
 /// As many as there are places, each with a packet every three seconds.

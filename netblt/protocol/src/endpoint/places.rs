@@ -2,7 +2,7 @@
 //! connections in which nothing moves, and connections in which as little moves as is needed to hold them: each
 //! has a bound, and none of it touches a transfer that moves, or whose path is proved, while there is room.
 
-use super::{Address, ConnectionId, Endpoint, EndpointLimits, HalfOpen, Key};
+use super::{Address, ConnectionId, Endpoint, EndpointLimits, HalfOpen, Key, Path, Request};
 use crate::connection::Connection;
 use std::collections::BTreeMap;
 use units::{Duration, Instant};
@@ -24,7 +24,7 @@ const SLOWEST_PACKETS_PER_S: u64 = 16;
 /// One source leaves so much of all places to others: a fourth.
 const LEFT_TO_OTHERS: usize = 4;
 
-/// A connection that may have to give its place to another.
+/// A connection that may have to give its place, or its memory, to another.
 #[derive(Clone, Copy, Debug)]
 struct Idle {
     id: ConnectionId,
@@ -97,6 +97,28 @@ impl<A: Address> Endpoint<A> {
         }
     }
 
+    /// Somebody's connection ends so that there is more of what connections hold for who asks now: `held` says how
+    /// much each has of it. One goes of which nothing was heard but OPENs, the oldest first; then, of those in which
+    /// nothing moves or little, the one that holds most. As with places, nobody whose path is proved gives way
+    /// to one whose is not before he was silent. False if nobody goes.
+    pub fn make_way(
+        &mut self,
+        now: Instant,
+        request: &Request<A>,
+        held: impl Fn(ConnectionId) -> u64,
+    ) -> bool {
+        let proven = request.path > Path::Unproven;
+        if let Some(id) = self.half_open_to_go(|id, half| held(id) > 0 && (proven || !half.proven))
+        {
+            return self.evict(id);
+        }
+        let idle = self.idle(now, proven).into_iter();
+        let holding = idle.map(|one| (held(one.id), one)).filter(|(held, _)| *held > 0);
+        let Some((_, most)) = holding.max_by_key(|(held, _)| *held) else { return false };
+        self.end(most.id, most.reason());
+        true
+    }
+
     /// Whether there is room for one more that is half open, now that another such may have given
     /// way: of its own source, or else the oldest, but none whose path is proved to one whose is not.
     /// Not while clients have yet to hear of so many.
@@ -110,23 +132,20 @@ impl<A: Address> Endpoint<A> {
         if self.gone.len() >= max_half_open {
             return false;
         }
-        let victim = self.half_open_to_go(|half| {
+        let victim = self.half_open_to_go(|_, half| {
             (!pressed || half.source == source) && (proven || !half.proven)
         });
         victim.is_some_and(|id| self.evict(id))
     }
     /// Unproven ones first, and the oldest of those.
-    fn half_open_to_go(&self, may: impl Fn(&HalfOpen) -> bool) -> Option<ConnectionId> {
-        let candidates = self.half_open.iter().filter(|(_, half)| may(half));
+    fn half_open_to_go(
+        &self,
+        may: impl Fn(ConnectionId, &HalfOpen) -> bool,
+    ) -> Option<ConnectionId> {
+        let candidates = self.half_open.iter().filter(|(id, half)| may(**id, half));
         candidates.min_by_key(|(id, half)| (half.proven, **id)).map(|(id, _)| *id)
     }
 
-    /// A connection of which nothing was heard but OPENs gives way, the oldest first; false if there is
-    /// none. Its peer is told, once, and may open another with the same identifier.
-    pub fn evict_half_open(&mut self) -> bool {
-        let victim = self.half_open_to_go(|_| true);
-        victim.is_some_and(|id| self.evict(id))
-    }
     pub(super) fn evict(&mut self, id: ConnectionId) -> bool {
         self.half_open.remove(&id);
         let Some((key, connection)) = self.connections.get_mut(&id) else { return false };

@@ -1,4 +1,4 @@
-//! Strangers that do a little: as much as is needed to hold a place. Who comes after them gets one.
+//! Strangers that do a little: as much as is needed to hold a place, or memory. Who comes after them gets both.
 
 use netblt::{
     Burst, ConnectionId, Ending, Endpoint, EndpointLimits, Event, Limits, Mode, Path, Secret,
@@ -185,4 +185,37 @@ fn one_source_leaves_a_quarter_of_the_places_to_others() {
     let others = (2..100).filter(|address| open(&mut scene, *address, 1000)).count();
     assert_eq!(others, PLACES / 4);
     assert_eq!(scene.ended, [], "and nobody was sent away who had a place");
+}
+
+/// Memory, of which each holds what `held` says.
+#[test]
+fn those_who_only_live_make_way_the_greediest_first() {
+    let held = |ids: &[ConnectionId], id| {
+        ids.iter().position(|other| *other == id).map_or(0, |at| 1 + at as u64)
+    };
+    for (path, after_ms) in [(Path::Named, 100), (Path::Unproven, 4000)] {
+        let mut scene = Scene::new();
+        let (moving, steady) = (peer(0, Path::Unproven), peer(1, Path::Named));
+        let mut ids = vec![scene.open(at_ms(0), steady).expect("a place")];
+        for address in 2..6 {
+            ids.push(scene.open(at_ms(0), peer(address, Path::Unproven)).expect("a place"));
+        }
+        ids.push(scene.open(at_ms(0), moving).expect("a place"));
+        for packet in 0..after_ms / 4 {
+            scene.moves(at_ms(4 * packet), moving, packet as u16);
+            scene.moves(at_ms(4 * packet), steady, packet as u16);
+        }
+        let now = at_ms(after_ms - 1);
+        if path == Path::Unproven {
+            let early = scene.ask(now, peer(99, path)).expect("asked");
+            assert!(!scene.endpoint.make_way(now, &early, |id| held(&ids, id)), "too early");
+        }
+        let now = at_ms(after_ms);
+        let request = scene.ask(now, peer(100, path)).expect("asked");
+        while scene.endpoint.make_way(now, &request, |id| held(&ids, id)) {
+            scene.turn(now);
+        }
+        let gone: Vec<ConnectionId> = scene.ended.iter().map(|(id, _)| *id).collect();
+        assert_eq!(gone, [ids[4], ids[3], ids[2], ids[1]]);
+    }
 }
