@@ -347,6 +347,9 @@ impl Seals {
             agreements.count_guess(peer);
             return refuse(datagram, Refusal::OtherCode.code());
         }
+        if let Secret::Code(agreements) = &mut self.secret {
+            agreements.confirm(peer);
+        }
         let known = |session: &&Session| session.is_answer_to(peer, &client);
         let server = match self.sessions.values().find(known) {
             Some(session) => session.server_salt,

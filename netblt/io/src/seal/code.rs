@@ -106,6 +106,8 @@ struct Agreed {
     id: Salt,
     answer: Vec<u8>,
     used: u64,
+    /// The other end has shown that it has it.
+    confirmed: bool,
 }
 
 /// All keys that a code has led to.
@@ -210,7 +212,7 @@ impl Agreements {
         }
         let Asking { id, state, waiting, .. } = self.asking.remove(&peer)?;
         let key = key_of(state, element, &id)?;
-        self.keep(peer, Agreed { key, id, answer: Vec::new(), used: tick });
+        self.keep(peer, Agreed { key, id, answer: Vec::new(), used: tick, confirmed: true });
         Some(waiting)
     }
 
@@ -233,14 +235,29 @@ impl Agreements {
         let (state, own) = Spake2::start_b(&self.password(), &client, &server);
         let Some(key) = key_of(state, element, &id) else { return Asked::Nothing };
         let answer = [&MAGIC[..], &[ANSWER], &id, &own].concat();
-        self.keep(peer, Agreed { key, id, answer: answer.clone(), used: tick });
+        let confirmed = false;
+        self.keep(peer, Agreed { key, id, answer: answer.clone(), used: tick, confirmed });
         Asked::Answer(answer)
     }
 
-    /// The other end has another key than we: it had another code.
+    /// The other end has the key.
+    pub fn confirm(&mut self, peer: SocketAddr) {
+        if let Some(agreed) = self.agreed.get_mut(&peer) {
+            agreed.confirmed = true;
+        }
+    }
+
+    /// The other end has another key than we: it had another code. After the last guess all keys go that nobody has
+    /// shown to have: each may be one guess more, made before.
     pub fn count_guess(&mut self, peer: SocketAddr) {
-        if self.agreed.remove(&peer).is_some() {
-            self.guesses += 1;
+        // Who has shown the key had the code. Another key from that address is somebody else's, and no guess.
+        if self.agreed.get(&peer).is_none_or(|agreed| agreed.confirmed) {
+            return;
+        }
+        self.agreed.remove(&peer);
+        self.guesses += 1;
+        if self.guesses >= MOST_GUESSES {
+            self.agreed.retain(|_, agreed| agreed.confirmed);
         }
     }
 
@@ -249,9 +266,11 @@ impl Agreements {
         self.agreed.remove(&peer);
     }
 
+    /// Keys that nobody has shown to have make room first.
     fn keep(&mut self, peer: SocketAddr, agreed: Agreed) {
+        let order = |agreed: &Agreed| (agreed.confirmed, agreed.used);
         if self.agreed.len() >= MAX_SESSIONS
-            && let Some(oldest) = self.agreed.iter().min_by_key(|(_, a)| a.used).map(|(p, _)| *p)
+            && let Some((&oldest, _)) = self.agreed.iter().min_by_key(|(_, agreed)| order(agreed))
         {
             self.agreed.remove(&oldest);
         }

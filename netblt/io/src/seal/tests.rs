@@ -342,6 +342,59 @@ fn of_wrong_codes_each_is_counted_and_after_ten_nobody_is_answered() {
     assert_eq!(a.refusal(), Some(Refusal::Burnt));
 }
 
+/// Up to the HELLO of an agreement: the client, its address, and what it would say.
+fn nearly_agreed(b: &mut Seals, code: &str, port: u16) -> (Seals, SocketAddr, Vec<u8>) {
+    let (mut a, from) = (by_code(code), SocketAddr::new(client().ip(), port));
+    let mut datagram = seal(&mut a, server(), b"open");
+    // COOKIE, ANSWER.
+    for _ in 0..2 {
+        let answer = give(b, from, &datagram).1.remove(0);
+        datagram = give(&mut a, server(), &answer).1.remove(0);
+    }
+    (a, from, datagram)
+}
+
+/// Who agrees on many keys before he tries the first has no more guesses: those that were not tried are forgotten
+/// with the last one. Whoever has shown the right one goes on.
+#[test]
+fn guesses_that_were_prepared_count_like_others() {
+    let mut b = by_code("7KQM-2XWD");
+    let (mut a, from, hello) = nearly_agreed(&mut b, "7KQM-2XWD", 1000);
+    let welcome = give(&mut b, from, &hello).1.remove(0);
+    let sealed = give(&mut a, server(), &welcome).1.remove(0);
+    assert_eq!(give(&mut b, from, &sealed).0, b"open");
+    let prepared: Vec<_> =
+        (2000..2015).map(|port| nearly_agreed(&mut b, "7KQM-2XWE", port)).collect();
+    let (_, late, right) = nearly_agreed(&mut b, "7KQM-2XWD", 3000);
+    let tried = prepared
+        .iter()
+        .filter(|(_, from, hello)| give(&mut b, *from, hello).1[0][4] == Refusal::OtherCode.code());
+    assert_eq!(tried.count(), code::MOST_GUESSES as usize);
+    let answer = give(&mut b, late, &right).1.remove(0);
+    assert_eq!(
+        answer[3..5],
+        [REFUSAL, Refusal::CodeNeeded.code()],
+        "nobody knows whether it is another guess"
+    );
+    assert_eq!(give(&mut b, from, &seal(&mut a, server(), b"on")).0, b"on");
+    assert_eq!(give(&mut b, from, &hello).1[0][3], WELCOME, "and may greet again");
+}
+
+/// Somebody else's HELLO from the address of one who had the code is no guess, and ends nothing.
+#[test]
+fn a_forged_hello_uses_up_no_guess() {
+    let mut b = by_code("7KQM-2XWD");
+    let (_, from, hello) = nearly_agreed(&mut b, "7KQM-2XWD", 1000);
+    assert_eq!(give(&mut b, from, &hello).1[0][3], WELCOME);
+    let forged = seal(&mut Seals::with_key(key(9)), server(), b"x");
+    for _ in 0..20 {
+        assert_eq!(give(&mut b, from, &forged).1[0][3], REFUSAL);
+    }
+    assert_eq!(give(&mut b, from, &hello).1[0][3], WELCOME);
+    let (_, other, hello) = nearly_agreed(&mut b, "7KQM-2XWD", 1001);
+    assert_eq!(give(&mut b, other, &hello).1[0][3], WELCOME);
+}
+
 /// A wrong code of one does not end the session of another.
 #[test]
 fn a_wrong_code_disturbs_nobody_else() {
