@@ -208,7 +208,7 @@ impl Error {
             Error::NoAnswer { .. } => {
                 "start a server there, or let its UDP port through the firewalls on the way"
             }
-            Error::OtherKey { refusal: Refusal::Burnt, .. } => {
+            Error::OtherKey { refusal: Refusal::Burnt | Refusal::Forgetful, .. } => {
                 "start the server again with a new code"
             }
             Error::OtherKey {

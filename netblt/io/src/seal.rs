@@ -95,6 +95,8 @@ pub enum Refusal {
     OtherCode,
     /// It was given too many wrong codes.
     Burnt,
+    /// It has a code, and twice in a row knew nothing of the key that was agreed on. Only we say so, of it.
+    Forgetful,
 }
 
 impl Refusal {
@@ -103,7 +105,7 @@ impl Refusal {
             Refusal::NoKey => 1,
             Refusal::OtherKey => 2,
             Refusal::NoCode => 3,
-            Refusal::CodeNeeded => 4,
+            Refusal::CodeNeeded | Refusal::Forgetful => 4,
             Refusal::OtherCode => 5,
             Refusal::Burnt => 6,
         }
@@ -115,7 +117,7 @@ impl Refusal {
     }
     /// Whether asking once more would only use up another attempt.
     fn is_final(self) -> bool {
-        matches!(self, Refusal::OtherCode | Refusal::Burnt)
+        matches!(self, Refusal::OtherCode | Refusal::Burnt | Refusal::Forgetful)
     }
 }
 
@@ -128,6 +130,9 @@ impl fmt::Display for Refusal {
             Refusal::CodeNeeded => "the other end says that it takes a code, and no key",
             Refusal::OtherCode => "the other end says that it has another code",
             Refusal::Burnt => "the other end says that it was given too many wrong codes, and has to be started anew",
+            Refusal::Forgetful => {
+                "the other end twice denied the key that was agreed on: somebody may be guessing the code"
+            }
         })
     }
 }
@@ -174,6 +179,8 @@ pub struct Seals {
     current: BTreeMap<SocketAddr, SessionId>,
     greetings: BTreeMap<SocketAddr, Greeting>,
     refusal: Option<Refusal>,
+    /// An other end has denied a key that was agreed on, and none has had one since.
+    denied: bool,
     out: Vec<u8>,
     /// Counts whatever happens, to tell what happened last.
     tick: u64,
@@ -188,6 +195,7 @@ impl Seals {
             current: BTreeMap::new(),
             greetings: BTreeMap::new(),
             refusal: None,
+            denied: false,
             out: Vec::new(),
             tick: 0,
         }
@@ -324,8 +332,12 @@ impl Seals {
         }
         if let Secret::Code(agreements) = &mut self.secret {
             agreements.forget(peer);
-            // It was started anew, or had to forget the key: there will be another one.
             if code == Refusal::CodeNeeded.code() {
+                // It was started anew, or had to forget the key: there will be another one. But our HELLO told it
+                // whether it had guessed the code, so that nobody is believed twice.
+                if was_greeted && std::mem::replace(&mut self.denied, true) {
+                    self.refusal = Some(Refusal::Forgetful);
+                }
                 return Opened::nothing();
             }
         }
@@ -382,7 +394,7 @@ impl Seals {
             sealed
         };
         let answers = waiting.into_iter().flatten().map(seal).collect();
-        self.refusal = None;
+        (self.refusal, self.denied) = (None, false);
         self.make_room();
         let id = session.id;
         self.sessions.insert(id, session);

@@ -471,6 +471,37 @@ fn a_server_started_anew_agrees_again() {
     }
     assert_eq!(a.key(server()), anew.key(client()));
     assert_eq!(a.refusal(), None);
+    // And once more: it was believed, and has had a key since.
+    a.current.clear();
+    let mut again = by_code("7KQM-2XWD");
+    for _ in 0..2 {
+        let first = seal(&mut a, server(), b"open");
+        converse(&mut a, &mut again, &first);
+    }
+    assert_eq!((a.key(server()), a.refusal()), (again.key(client()), None));
+}
+
+/// Each HELLO tells an impostor whether it has guessed the code. It denies each key, so that another comes: six OPENs
+/// are six guesses, unless it is believed once only.
+#[test]
+fn who_denies_every_key_gets_two_guesses_and_no_more() {
+    let (mut a, mut impostor) = (by_code("7KQM-2XWD"), by_code("7KQM-2XWE"));
+    let mut guesses = 0;
+    for _ in 0..6 {
+        let mut said = seal(&mut a, server(), b"open");
+        while !said.is_empty() {
+            let answer = if said[3] == HELLO {
+                guesses += 1;
+                impostor = by_code("7KQM-2XWF");
+                [&MAGIC[..], &[REFUSAL, Refusal::CodeNeeded.code(), 0, 0, 0], &said[4..20]].concat()
+            } else {
+                give(&mut impostor, client(), &said).1.remove(0)
+            };
+            said = give(&mut a, server(), &answer).1.pop().unwrap_or_default();
+        }
+    }
+    assert_eq!(guesses, 2);
+    assert_eq!(a.refusal(), Some(Refusal::Forgetful));
 }
 
 #[test]
