@@ -179,6 +179,32 @@ fn nobody_reads_what_was_not_announced() {
     assert!(matches!(records[..], [Ok(Record::GivenUp { entry: 1, .. })]), "{records:?}");
 }
 
+/// Who asks for a file twice at once gets it twice, and nothing counts as settled that was not, nor twice.
+#[test]
+fn a_file_that_is_asked_for_twice_is_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f");
+    fs::write(&path, vec![1; 100_000]).unwrap();
+    let choice = Choice::new(&Patterns::default(), Links::Within, Sparse::Refuse).unwrap();
+    let walk = Walk::new(&[path], choice).unwrap();
+    let (says, heard) = channel();
+    let (tally, _settled) = Tally::new(false);
+    let mut outbox = Outbox::new(Finder::Walk(Box::new(walk)), heard, tally.clone());
+    let mut buffer = vec![0; 20_000];
+    outbox.fill(0, &mut buffer).unwrap();
+    (0..2).for_each(|_| says.send(Message::Want("0-1".into())).unwrap());
+    for index in 1..20 {
+        outbox.fill(index, &mut buffer).unwrap();
+        let figures = tally.figures();
+        assert!(figures.done_bytes <= 100_000, "buffer {index}: {figures:?}");
+        if figures.moved_bytes == 200_000 {
+            break;
+        }
+    }
+    let figures = tally.figures();
+    assert_eq!((figures.moved_bytes, figures.done_bytes), (200_000, 100_000));
+}
+
 /// What changes while it is read is not passed off as either version.
 #[test]
 fn a_file_that_changes_is_given_up() {

@@ -41,6 +41,8 @@ pub enum Finder {
 struct Pending {
     entry: Entry,
     asked: u8,
+    /// Bytes of it that count as settled, since all of it was sent.
+    sent_bytes: u64,
 }
 
 /// What the receiver asked for.
@@ -167,12 +169,8 @@ impl Outbox {
 
     fn want(&mut self, entry: u32, from: u64) -> io::Result<()> {
         let pending = self.asked(entry)?;
-        let (bytes, again) = (size(&pending.entry), pending.asked > 1);
-        if from > 0 && from > bytes {
+        if from > 0 && from > size(&pending.entry) {
             return Err(wrong(format!("has more of entry {entry} than there is")));
-        }
-        if again {
-            self.tally.again(bytes);
         }
         self.wanted.push_back(Wanted::From(entry, from));
         Ok(())
@@ -218,7 +216,7 @@ impl Outbox {
             }
             Found::Entry(entry) => {
                 self.tally.found(size(&entry));
-                self.pending.insert(self.announced, Pending { entry, asked: 0 });
+                self.pending.insert(self.announced, Pending { entry, asked: 0, sent_bytes: 0 });
                 let next = self.announced.checked_add(1).filter(|next| *next < u32::MAX);
                 self.announced = next.ok_or_else(|| io::Error::other("too many files"))?;
             }
@@ -239,7 +237,9 @@ impl Outbox {
         }
         self.wanted.pop_front();
         // The receiver may have given up on it meanwhile.
-        let Some(pending) = self.pending.get(&number) else { return Ok(Put::Done) };
+        let Some(pending) = self.pending.get_mut(&number) else { return Ok(Put::Done) };
+        // Who asks twice may do so before anything was sent.
+        self.tally.again(std::mem::take(&mut pending.sent_bytes));
         let entry = pending.entry.clone();
         match self.open(number, &entry, from, unless) {
             Ok(Some(reading)) => {
@@ -304,6 +304,9 @@ impl Outbox {
                         let digest = *reading.hasher.finalize().as_bytes();
                         writer.put(&Record::Whole { entry: number, size, digest });
                         self.tally.end(size);
+                        if let Some(pending) = self.pending.get_mut(&number) {
+                            pending.sent_bytes = size;
+                        }
                         None
                     }
                     Err(error) => Some(error.to_string()),

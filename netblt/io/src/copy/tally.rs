@@ -151,7 +151,8 @@ impl Tally {
     }
     /// All of it was moved, and has to be again.
     pub fn again(&self, bytes: u64) {
-        self.counts.settled_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let less = |count: u64| Some(count.saturating_sub(bytes));
+        let _ = self.counts.settled_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
     /// An entry was there already.
     pub fn same(&self, name: &[u8], bytes: u64) {
