@@ -13,6 +13,7 @@ mod concurrent {
     mod ipv6;
     mod netblt;
     mod netblt_copy;
+    mod netblt_copy_ends;
     mod netblt_interop;
     mod netblt_interrupted;
     mod netblt_link;

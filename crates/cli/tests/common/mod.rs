@@ -13,6 +13,7 @@ pub mod undecided;
 pub mod forwarder;
 pub mod lab;
 pub mod netblt;
+pub mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -117,14 +117,14 @@ fn assert_same(left: &Path, right: &Path) {
     assert!(left.is_empty() && right.is_empty(), "{:?}\n{:?}", names(&left), names(&right));
 }
 
-fn script(scratch: &Scratch, name: &str, text: &str) -> String {
+pub fn script(scratch: &Scratch, name: &str, text: &str) -> String {
     let path = scratch.file(name, &format!("#!/bin/sh\n{text}\n"));
     fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     path.display().to_string()
 }
 
 /// A copy on this host, with a remote shell that goes nowhere.
-fn here(scratch: &Scratch, arguments: &str) -> Command {
+pub fn here(scratch: &Scratch, arguments: &str) -> Command {
     let rsh = script(scratch, "rsh", "shift\nexec \"$@\"");
     let mut command = scratch.command("netblt copy --udp-host 127.0.0.1");
     command.args(["--rsh", &rsh, "--remote-program", PROGRAM]);
@@ -132,7 +132,7 @@ fn here(scratch: &Scratch, arguments: &str) -> Command {
     command
 }
 
-fn ran(mut command: Command) -> crate::common::Ran {
+pub fn ran(mut command: Command) -> crate::common::Ran {
     command.output().unwrap().into()
 }
 

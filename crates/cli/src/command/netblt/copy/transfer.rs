@@ -147,7 +147,10 @@ pub fn run(arguments: &Copy) -> Outcome {
         failure: None,
         broken: None,
     };
-    copy.rate.listen();
+    // Keys are what is copied where standard input is the source; who listens to them holds it for good.
+    if !matches!(plan, Plan::PushInput { .. }) {
+        copy.rate.listen();
+    }
     let ended = copy.follow()?;
     copy.conclude(&ended, arguments)
 }
