@@ -229,6 +229,7 @@ fn wrong_usage_and_shells_that_talk_are_named() {
     for (arguments, words) in [
         ("a b", "one end of a copy is another host"),
         ("a --links within -- -x:y", "no host"),
+        ("a [-x]:y", "no host"),
         ("none lab2:", "cannot read none"),
         ("a lab2: --exclude !x", "no pattern"),
         ("a lab2: --rate fast", "no rate: fast"),

@@ -29,8 +29,9 @@ impl Place {
                 .map_err(|_| Failure::new("host and path at a host are UTF-8"))
         };
         let (host, path) = (utf8(host)?, utf8(path)?);
-        // The remote shell would take it for an option.
-        if host.starts_with('-') || host.is_empty() || host.chars().any(char::is_whitespace) {
+        // As the remote shell gets it: with a hyphen first it would take it for an option.
+        let given = bare(&host);
+        if given.starts_with('-') || given.is_empty() || given.chars().any(char::is_whitespace) {
             return Err(Failure::new(format!("no host: {host:?}"))
                 .help("for example user@lab2:/srv; a path here with a colon: ./a:b"));
         }
@@ -157,6 +158,9 @@ mod tests {
             ("u@[::1]:x", there("u@[::1]", "x")),
             ("lab2:x[1]", there("lab2", "x[1]")),
             ("-oProxyCommand=x:y", None),
+            ("[-oProxyCommand=x]:y", None),
+            ("[]-oProxyCommand=x:y", None),
+            ("[]:x", None),
             (":x", None),
         ] {
             assert_eq!(Place::read(OsStr::new(word)).ok(), place, "{word}");
