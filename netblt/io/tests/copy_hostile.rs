@@ -100,6 +100,22 @@ fn nobody_writes_through_a_link() {
     }
 }
 
+/// Each link stays within by its words, and both together lead out: the first ends at the top, and the second goes up
+/// from there.
+#[test]
+fn no_chain_of_links_leads_out() {
+    let mut scene = Scene::new(Links::Within, Allowed::Any);
+    fs::write(scene.path("outside/secret"), "secret").unwrap();
+    let directory = |text| Record::Directory { attributes: ATTRIBUTES, name: name(text) };
+    let link = |text, target| Record::Link { attributes: ATTRIBUTES, name: name(text), target };
+    scene.take(&["d1", "d1/d2", "d1/d2/d3"].map(directory)).unwrap();
+    let chain =
+        [link("d1/d2/d3/up", b"../../..".as_slice()), link("x", b"d1/d2/d3/up/../outside/secret")];
+    scene.take(&chain).unwrap();
+    assert!(fs::symlink_metadata(scene.path("top/d1/d2/d3/up")).is_ok(), "it ends at the top");
+    assert!(fs::read(scene.path("top/x")).is_err(), "it leads out");
+}
+
 /// A file takes the place of a link that is there, and not of what the link leads to.
 #[test]
 fn a_file_replaces_a_link() {

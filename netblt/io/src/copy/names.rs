@@ -130,18 +130,20 @@ impl fmt::Debug for Name<'_> {
 }
 
 /// Whether a link at `name` that says `target` stays in the tree that `name` is in: it is relative, and
-/// never goes above the tree's top, even on the way.
+/// goes up first, not above the tree's top, and then only down. What it names on its way may be another link, and `..`
+/// behind that leads up from wherever that one leads to.
 pub fn stays_within(name: &Name<'_>, target: &[u8]) -> bool {
     let mut depth = name.bytes().iter().filter(|byte| **byte == b'/').count();
     if target.first() == Some(&b'/') {
         return false;
     }
+    let mut goes_down = false;
     for part in target.split(|byte| *byte == b'/') {
         match part {
             b"" | b"." => {}
-            b".." if depth == 0 => return false,
+            b".." if goes_down || depth == 0 => return false,
             b".." => depth -= 1,
-            _ => depth += 1,
+            _ => goes_down = true,
         }
     }
     true
@@ -204,7 +206,9 @@ mod tests {
             ("a", "..", false),
             ("d/a", "../b", true),
             ("d/a", "../../b", false),
-            ("d/a", "x/../../b", true),
+            ("d/a", "x/../b", false),
+            ("d/a", "x/../../b", false),
+            ("d/a", ".././/b/c", true),
             ("d/a", "../../d/b", false),
             ("a", "/etc/passwd", false),
             ("a", "./x//y", true),
