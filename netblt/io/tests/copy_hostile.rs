@@ -1,6 +1,8 @@
 //! The two ends of a copy against another end that means harm: names, links, and words out of turn.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use netblt_io::copy::Heard;
+use netblt_io::copy::backlog::{Sender, channel};
 use netblt_io::copy::control::{Links, Message, Patterns, Sparse, Teller};
 use netblt_io::copy::format::{Attributes, Record, Writer};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
@@ -13,7 +15,6 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
 
 const ATTRIBUTES: Attributes = Attributes { modified_s: 1, modified_ns: 2, mode: 0o640 };
 
@@ -39,12 +40,16 @@ struct Scene {
 
 impl Scene {
     fn new(links: Links, allowed: Allowed) -> Scene {
+        Scene::telling(io::sink(), links, allowed)
+    }
+    /// What the sender is told goes to `teller`.
+    fn telling(teller: impl io::Write + Send + 'static, links: Links, allowed: Allowed) -> Scene {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("outside")).unwrap();
         let target = Target::Tree(open_directory(&folder.path().join("top")).unwrap());
         let rules = Rules { allowed: vec![allowed], links, checksum: false };
         let (tally, _) = Tally::new(false);
-        let inbox = Inbox::new(target, rules, Teller::new(io::sink()), tally);
+        let inbox = Inbox::new(target, rules, Teller::new(teller), tally);
         Scene { folder, inbox }
     }
     fn take(&mut self, records: &[Record<'_>]) -> io::Result<()> {
@@ -153,7 +158,73 @@ fn words_out_of_turn_end_the_copy() {
     assert!(scene.inbox.finish().is_err(), "no end came");
 }
 
-fn outbox(top: &Path) -> (Outbox, Sender<Message>) {
+/// An honest sender has 50,000 entries under way and no more.
+#[test]
+fn files_are_not_announced_without_end() {
+    const MOST: usize = 50_000;
+    let mut scene = Scene::new(Links::Within, Allowed::Any);
+    let names: Vec<String> = (0..=MOST).map(|number| number.to_string()).collect();
+    let files: Vec<_> = names.iter().map(|name| file(name, 1)).collect();
+    files[..MOST].chunks(100).for_each(|some| scene.take(some).unwrap());
+    let error = scene.take(&files[MOST..]).unwrap_err().to_string();
+    assert!(error.contains("too many files at once"), "{error}");
+    scene.take(&whole(7, b"x")).unwrap();
+    scene.take(&files[MOST..]).expect("one is settled, and another may come");
+}
+
+/// Nobody reads what is said.
+struct Stuck;
+
+impl io::Write for Stuck {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        loop {
+            std::thread::park();
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is said of entries waits in memory: a sender that does not hear it cannot go on for ever.
+#[test]
+fn who_does_not_hear_does_not_send_for_ever() {
+    let mut scene = Scene::telling(Stuck, Links::Within, Allowed::Any);
+    let again = vec![Record::Directory { attributes: ATTRIBUTES, name: name("d") }; 500];
+    let error = (0..1000).find_map(|_| scene.take(&again).err()).expect("500,000 are too many");
+    assert!(error.to_string().contains("does not hear"), "{error}");
+}
+
+/// A receiver that lets nothing be sent, and says more than there is to say.
+#[test]
+fn nobody_is_listened_to_without_end() {
+    let (says, _heard) = channel();
+    let line = format!("{{\"want\":\"{}\"}}\n", "0-1,".repeat(1 << 17));
+    let endless = io::BufReader::new(Endless { line: line.into_bytes(), at: 0 });
+    let heard = netblt_io::copy::listen(endless, Some(says));
+    match heard.recv_timeout(std::time::Duration::from_secs(60)) {
+        Ok(Heard::Ended(Some(reason))) => assert!(reason.contains("more than there is to say")),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A line, again and again.
+struct Endless {
+    line: Vec<u8>,
+    at: usize,
+}
+
+impl io::Read for Endless {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let some = &self.line[self.at..];
+        let len = some.len().min(into.len());
+        into[..len].copy_from_slice(&some[..len]);
+        self.at = (self.at + len) % self.line.len();
+        Ok(len)
+    }
+}
+
+fn outbox(top: &Path) -> (Outbox, Sender) {
     let choice = Choice::new(&Patterns::default(), Links::Within, Sparse::Refuse).unwrap();
     let walk = Walk::new(&[top.to_owned()], choice).unwrap();
     let (says, heard) = channel();

@@ -1,5 +1,6 @@
 //! The receiving end of a copy: a tree of files, below a directory that nothing leads out of.
 
+use super::MAX_UNSETTLED;
 use super::answers::{Answer, Answers};
 use super::beneath::{self, Beneath, kind, look, open_at};
 use super::control::{Links, Message, Summary, Teller};
@@ -103,7 +104,7 @@ pub struct Inbox {
     expected: BTreeMap<u32, Expected>,
     current: Option<Current>,
     /// Get time and mode at the end.
-    directories: Vec<(Vec<u8>, Attributes)>,
+    directories: BTreeMap<Vec<u8>, Attributes>,
     /// Directories in which names changed.
     changed: BTreeSet<Vec<u8>>,
     /// Hidden files that an earlier attempt left, by directory, once it was looked at.
@@ -160,7 +161,7 @@ impl Inbox {
             entries: 0,
             expected: BTreeMap::new(),
             current: None,
-            directories: Vec::new(),
+            directories: BTreeMap::new(),
             changed: BTreeSet::new(),
             left: BTreeMap::new(),
             ended: false,
@@ -182,6 +183,9 @@ impl Inbox {
     fn take(&mut self, record: Record<'_>) -> io::Result<()> {
         if self.ended {
             return Err(hostile("goes on after the end"));
+        }
+        if self.answers.as_ref().is_some_and(|(answers, _)| answers.are_unheard()) {
+            return Err(hostile("does not hear what is said of its entries"));
         }
         match record {
             Record::Directory { attributes, name } => {
@@ -291,7 +295,7 @@ impl Inbox {
                 "it is another user's: its time and mode stay, what is in it is copied",
             ));
         }
-        self.directories.push((name.bytes().to_vec(), attributes));
+        self.directories.insert(name.bytes().to_vec(), attributes);
         Ok(new)
     }
 
@@ -300,7 +304,9 @@ impl Inbox {
         let leads_out = !names::stays_within(name, target);
         match self.rules.links {
             Links::Refuse => return Err(io::Error::other("it is a symbolic link")),
-            Links::Within if leads_out => return Err(io::Error::other("the link leads out")),
+            Links::Within if leads_out => {
+                return Err(io::Error::other("the link leads out or up behind a name"));
+            }
             _ => {}
         }
         let (parent, own) = name.split();
@@ -339,6 +345,10 @@ impl Inbox {
         if entry > 0 && !matches!(self.target, Target::Tree(_)) {
             self.failed(entry, &name, size, "only one file can go there");
             return Ok(());
+        }
+        // What is settled here is settled for the sender later: it never has more than it says.
+        if self.expected.len() >= MAX_UNSETTLED {
+            return Err(hostile("announces too many files at once"));
         }
         let expected = Expected { name, size, attributes, from: 0, again: false };
         match self.decide(entry, expected.clone()) {
@@ -680,4 +690,28 @@ pub fn open_directory(path: &Path) -> Result<Beneath, String> {
         _ => {}
     }
     Beneath::open(path).map_err(cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sender that names one directory again and again takes up no memory with it; its last word counts.
+    #[test]
+    fn a_directory_is_kept_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = Target::Tree(Beneath::open(folder.path()).unwrap());
+        let rules = Rules { allowed: vec![Allowed::Any], links: Links::Within, checksum: false };
+        let teller = Teller::new(io::sink());
+        let mut inbox = Inbox::new(target, rules, teller, Tally::new(false).0);
+        let name = Name::new(b"d").unwrap();
+        for modified_s in 0..100 {
+            let attributes = Attributes { modified_s, modified_ns: 0, mode: 0o700 };
+            inbox.take(Record::Directory { attributes, name }).unwrap();
+        }
+        assert_eq!(inbox.directories.len(), 1);
+        inbox.finish_directories().unwrap();
+        let found = nix::sys::stat::stat(&folder.path().join("d")).unwrap();
+        assert_eq!(found.st_mtime, 99);
+    }
 }

@@ -9,6 +9,7 @@
 //! system can.
 
 mod answers;
+pub mod backlog;
 pub mod beneath;
 mod claims;
 pub mod control;
@@ -31,8 +32,12 @@ use netblt::{Connection, Mode};
 use outbox::Outbox;
 use std::io::BufRead;
 use std::net::SocketAddr;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+
+/// Entries that are announced and not settled. Beyond them a sender's search waits, and a receiver takes no more: names
+/// are kept in memory so long.
+const MAX_UNSETTLED: usize = 50_000;
 
 /// One end of the stream.
 pub enum End {
@@ -107,7 +112,7 @@ pub enum Heard {
 /// Listens in a thread. What a receiver says of entries goes to `outbox`.
 pub fn listen(
     mut input: impl BufRead + Send + 'static,
-    outbox: Option<Sender<Message>>,
+    outbox: Option<backlog::Sender>,
 ) -> Receiver<Heard> {
     let (heard_by, heard) = channel();
     thread::spawn(move || {
@@ -115,8 +120,10 @@ pub fn listen(
             let heard = match hear(&mut input) {
                 Ok(Some(message)) if is_of_entries(&message) => {
                     // Who does not send hears nothing of that kind that matters.
-                    let _ = outbox.as_ref().map(|outbox| outbox.send(message));
-                    continue;
+                    match outbox.as_ref().map_or(Ok(()), |outbox| outbox.send(message)) {
+                        Ok(()) => continue,
+                        Err(reason) => Heard::Ended(Some(reason)),
+                    }
                 }
                 Ok(Some(message)) => Heard::Message(message),
                 Ok(None) => Heard::Ended(None),

@@ -1,6 +1,8 @@
 //! The sending end of a copy: fills buffers with entries as they are found, and with files as they are
 //! asked for.
 
+use super::MAX_UNSETTLED;
+use super::backlog::Receiver;
 use super::beneath;
 use super::control::{self, Message};
 use super::format::{Attributes, DIGEST_BYTES};
@@ -14,10 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
-use std::sync::mpsc::Receiver;
 
-/// Entries that nothing was heard of yet: beyond them the search waits.
-const MAX_UNSETTLED: usize = 50_000;
 /// Of a buffer, while files are asked for, so much may be taken by entries.
 const ENTRIES_SHARE: usize = 4;
 /// Read, and hashed, at once.
@@ -78,7 +77,7 @@ struct Reading {
 /// See the module.
 pub struct Outbox {
     finder: Finder,
-    messages: Receiver<Message>,
+    messages: Receiver,
     tally: Tally,
     /// Entries announced.
     announced: u32,
@@ -105,7 +104,7 @@ enum Put {
 
 impl Outbox {
     /// What `finder` finds; the receiver's words come by `messages`.
-    pub fn new(finder: Finder, messages: Receiver<Message>, tally: Tally) -> Outbox {
+    pub fn new(finder: Finder, messages: Receiver, tally: Tally) -> Outbox {
         Outbox {
             finder,
             messages,

@@ -296,7 +296,9 @@ impl Walk {
                 let target = target.into_vec();
                 if self.choice.links == Links::Within && !names::stays_within(name, &target) {
                     let shown = names::shown(&target);
-                    return Err(format!("the link leads out, to {shown} (--links any keeps it)"));
+                    return Err(format!(
+                        "the link leads out, or up behind a name: {shown} (--links any keeps it)"
+                    ));
                 }
                 match target.len() <= MAX_TARGET_BYTES && !target.is_empty() {
                     true => Ok(Kind::Link(target)),

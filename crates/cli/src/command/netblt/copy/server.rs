@@ -9,12 +9,12 @@ use netblt_io::copy::names::{shown, split};
 use netblt_io::copy::outbox::{Finder, Outbox};
 use netblt_io::copy::tally::Tally;
 use netblt_io::copy::walk::{Choice, Walk};
-use netblt_io::copy::{End, Expecting, Heard, listen};
+use netblt_io::copy::{End, Expecting, Heard, backlog, listen};
 use netblt_io::{Carrier, ConnectionId, Key, Socket, Station};
 use std::io::{BufReader, stdin, stdout};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{TryRecvError, channel};
+use std::sync::mpsc::TryRecvError;
 use std::time::Instant;
 use units::Duration;
 
@@ -77,8 +77,9 @@ fn serve(
         ));
     }
     let key = Key::parse(&request.key)?;
-    let (tally, _settled) = Tally::new(false);
-    let (to_outbox, from_receiver) = channel();
+    // Nobody is told of single entries here.
+    let (tally, _) = Tally::new(false);
+    let (to_outbox, from_receiver) = backlog::channel();
     let mut rate = None;
     let (end, outbox) = match request.task {
         Task::Send { sources, patterns, sparse, rate_bps } => {

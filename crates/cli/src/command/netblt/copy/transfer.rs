@@ -21,13 +21,13 @@ use netblt_io::copy::outbox::{Finder, Outbox};
 use netblt_io::copy::patterns::Glob;
 use netblt_io::copy::tally::{Figures, Settled, Tally};
 use netblt_io::copy::walk::{Choice, Walk, first_name};
-use netblt_io::copy::{End, Heard, listen};
+use netblt_io::copy::{End, Heard, backlog, listen};
 use netblt_io::files::Nobody;
 use netblt_io::{ConnectionId, Ended, Key, Offer, Station};
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
 use units::Duration;
 
@@ -97,7 +97,7 @@ pub fn run(arguments: &Copy) -> Outcome {
     fresh.keep();
     let peer = far.address(arguments.udp_host.as_deref(), told)?;
 
-    let (to_outbox, from_receiver) = channel();
+    let (to_outbox, from_receiver) = backlog::channel();
     let is_push = matches!(near, Near::Send(_));
     let end = match near {
         Near::Send(finder) => {
