@@ -8,6 +8,7 @@ use netblt_io::copy::format::{Attributes, Record, Writer};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::Name;
 use netblt_io::copy::outbox::{Finder, Outbox};
+use netblt_io::copy::patterns::Exclusion;
 use netblt_io::copy::tally::Tally;
 use netblt_io::copy::walk::{Choice, Walk};
 use netblt_io::{Sink, Source};
@@ -32,7 +33,8 @@ fn whole(entry: u32, bytes: &[u8]) -> [Record<'_>; 2] {
     [Record::Data { entry, offset: 0, bytes }, Record::Whole { entry, size, digest }]
 }
 
-/// A scene: `top` is what is copied into, and beside it is what nobody may touch.
+/// A scene: `top` is what is copied into, and beside it is what nobody may touch. The sender was asked to leave out
+/// `secret`, directories `only` and all `*.o` but `kept.o`.
 struct Scene {
     folder: tempfile::TempDir,
     inbox: Inbox,
@@ -47,7 +49,12 @@ impl Scene {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("outside")).unwrap();
         let target = Target::Tree(open_directory(&folder.path().join("top")).unwrap());
-        let rules = Rules { allowed: vec![allowed], links, checksum: false };
+        let patterns = Patterns {
+            exclude: vec!["secret".to_owned(), "only/".to_owned(), "*.o".to_owned()],
+            include: vec!["kept.o".to_owned()],
+        };
+        let excluded = Exclusion::new(&patterns).unwrap();
+        let rules = Rules { allowed: vec![allowed], excluded, links, checksum: false };
         let (tally, _) = Tally::new(false);
         let inbox = Inbox::new(target, rules, Teller::new(teller), tally);
         Scene { folder, inbox }
@@ -156,6 +163,29 @@ fn words_out_of_turn_end_the_copy() {
     let mut scene = Scene::new(Links::Within, Allowed::Any);
     assert!(scene.inbox.store(0, &[200, 0, 0, 0, 0]).is_err(), "no record");
     assert!(scene.inbox.finish().is_err(), "no end came");
+}
+
+/// The sender looks for itself what --exclude leaves out: it is held to it.
+#[test]
+fn what_is_left_out_does_not_come_all_the_same() {
+    let directory = |text| Record::Directory { attributes: ATTRIBUTES, name: name(text) };
+    let link = |text| Record::Link { attributes: ATTRIBUTES, name: name(text), target: b"x" };
+    for record in [
+        file("secret", 1),
+        file("d/secret", 1),
+        directory("d/secret"),
+        link("secret"),
+        file("secret/d/kept.o", 1),
+        directory("only"),
+        file("d/only/x", 1),
+        file("d/x.o", 1),
+    ] {
+        let mut scene = Scene::new(Links::Within, Allowed::Any);
+        let error = scene.take(std::slice::from_ref(&record)).unwrap_err().to_string();
+        assert!(error.contains("which --exclude leaves out"), "{record:?}: {error}");
+    }
+    let mut scene = Scene::new(Links::Within, Allowed::Any);
+    scene.take(&[file("only", 1), directory("d"), file("d/kept.o", 1), file("o", 1)]).unwrap();
 }
 
 /// An honest sender has 50,000 entries under way and no more.

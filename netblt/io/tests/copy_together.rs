@@ -6,6 +6,7 @@ use netblt_io::copy::control::{Links, Teller};
 use netblt_io::copy::format::{Attributes, Record, UNKNOWN_SIZE, Writer};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::Name;
+use netblt_io::copy::patterns::Exclusion;
 use netblt_io::copy::tally::{Figures, Tally};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -22,7 +23,12 @@ struct Arriving {
 impl Arriving {
     fn new(target: Target) -> Arriving {
         let (tally, _) = Tally::new(false);
-        let rules = Rules { allowed: vec![Allowed::Any], links: Links::Within, checksum: false };
+        let rules = Rules {
+            allowed: vec![Allowed::Any],
+            excluded: Exclusion::default(),
+            links: Links::Within,
+            checksum: false,
+        };
         let inbox = Inbox::new(target, rules, Teller::new(io::sink()), tally.clone());
         Arriving { inbox, tally }
     }

@@ -117,7 +117,7 @@ fn assert_same(left: &Path, right: &Path) {
     assert!(left.is_empty() && right.is_empty(), "{:?}\n{:?}", names(&left), names(&right));
 }
 
-pub fn script(scratch: &Scratch, name: &str, text: &str) -> String {
+fn script(scratch: &Scratch, name: &str, text: &str) -> String {
     let path = scratch.file(name, &format!("#!/bin/sh\n{text}\n"));
     fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     path.display().to_string()
@@ -125,7 +125,12 @@ pub fn script(scratch: &Scratch, name: &str, text: &str) -> String {
 
 /// A copy on this host, with a remote shell that goes nowhere.
 pub fn here(scratch: &Scratch, arguments: &str) -> Command {
-    let rsh = script(scratch, "rsh", "shift\nexec \"$@\"");
+    by(scratch, "shift\nexec \"$@\"", arguments)
+}
+
+/// A copy on this host, with this script as its remote shell.
+pub fn by(scratch: &Scratch, shell: &str, arguments: &str) -> Command {
+    let rsh = script(scratch, "rsh", shell);
     let mut command = scratch.command("netblt copy --udp-host 127.0.0.1");
     command.args(["--rsh", &rsh, "--remote-program", PROGRAM]);
     command.args(arguments.split_whitespace());

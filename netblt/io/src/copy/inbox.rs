@@ -7,7 +7,7 @@ use super::control::{Links, Message, Summary, Teller};
 use super::format::{Attributes, DIGEST_BYTES, Record, UNKNOWN_SIZE, records};
 use super::names::{self, Name, part_name};
 use super::parts;
-use super::patterns::Glob;
+use super::patterns::{Exclusion, Glob};
 use super::shelf::{Finished, Shelf, set_attributes};
 use super::tally::Tally;
 use crate::sink::Sink;
@@ -65,6 +65,8 @@ pub enum Target {
 pub struct Rules {
     /// First names.
     pub allowed: Vec<Allowed>,
+    /// What the sender was asked to leave out.
+    pub excluded: Exclusion,
     /// Links.
     pub links: Links,
     /// Files of equal size are compared by digest.
@@ -189,17 +191,17 @@ impl Inbox {
         }
         match record {
             Record::Directory { attributes, name } => {
-                let entry = self.number(&name)?;
+                let entry = self.number(&name, true)?;
                 let made = self.directory(&name, attributes);
                 self.settle(entry, &name, made)
             }
             Record::Link { attributes, name, target } => {
-                let entry = self.number(&name)?;
+                let entry = self.number(&name, false)?;
                 let made = self.link(&name, attributes, target);
                 self.settle(entry, &name, made)
             }
             Record::File { size, attributes, name } => {
-                let entry = self.number(&name)?;
+                let entry = self.number(&name, false)?;
                 self.file(entry, &name, size, attributes)
             }
             Record::Data { entry, offset, bytes } => self.data(entry, offset, bytes),
@@ -232,9 +234,12 @@ impl Inbox {
     }
 
     /// The number of the entry that comes.
-    fn number(&mut self, name: &Name<'_>) -> io::Result<u32> {
+    fn number(&mut self, name: &Name<'_>, is_directory: bool) -> io::Result<u32> {
         if !self.rules.allowed.iter().any(|allowed| allowed.allows(name.first_part())) {
             return Err(hostile(format!("sends {name}, which nobody asked for")));
+        }
+        if self.rules.excluded.covers_way(name.bytes(), is_directory) {
+            return Err(hostile(format!("sends {name}, which --exclude leaves out")));
         }
         let entry = self.entries;
         self.entries = entry.checked_add(1).ok_or_else(|| hostile("sends too much"))?;
@@ -701,7 +706,12 @@ mod tests {
     fn a_directory_is_kept_once() {
         let folder = tempfile::tempdir().unwrap();
         let target = Target::Tree(Beneath::open(folder.path()).unwrap());
-        let rules = Rules { allowed: vec![Allowed::Any], links: Links::Within, checksum: false };
+        let rules = Rules {
+            allowed: vec![Allowed::Any],
+            excluded: Exclusion::default(),
+            links: Links::Within,
+            checksum: false,
+        };
         let teller = Teller::new(io::sink());
         let mut inbox = Inbox::new(target, rules, teller, Tally::new(false).0);
         let name = Name::new(b"d").unwrap();

@@ -63,7 +63,7 @@ fn without_trailing_spaces(text: &str) -> &str {
 }
 
 /// What of a tree is left out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Exclusion(Vec<Pattern>);
 
 impl Exclusion {
@@ -80,6 +80,11 @@ impl Exclusion {
             (is_directory || !pattern.only_directories) && pattern.glob.matches(path)
         };
         self.0.iter().rev().find(meant).is_some_and(|pattern| !pattern.includes)
+    }
+    /// Whether an entry is left out, or a directory that it is in.
+    pub fn covers_way(&self, path: &[u8], is_directory: bool) -> bool {
+        let mut slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+        slashes.any(|at| self.covers(&path[..at], true)) || self.covers(path, is_directory)
     }
 }
 

@@ -59,7 +59,8 @@ pub enum Found {
 /// What is copied of what is found.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    excluded: Exclusion,
+    /// What is left out.
+    pub excluded: Exclusion,
     links: Links,
     sparse: Sparse,
 }

@@ -7,6 +7,7 @@ use netblt_io::copy::control::{Destination, Message, Request, Task, Teller, VERS
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::{shown, split};
 use netblt_io::copy::outbox::{Finder, Outbox};
+use netblt_io::copy::patterns::Exclusion;
 use netblt_io::copy::tally::Tally;
 use netblt_io::copy::walk::{Choice, Walk};
 use netblt_io::copy::{End, Expecting, Heard, backlog, listen};
@@ -91,7 +92,12 @@ fn serve(
         }
         Task::Receive { destination, checksum } => {
             let target = target(&destination)?;
-            let rules = Rules { allowed: vec![Allowed::Any], links: request.links, checksum };
+            let rules = Rules {
+                allowed: vec![Allowed::Any],
+                excluded: Exclusion::default(),
+                links: request.links,
+                checksum,
+            };
             (End::Receiver(Box::new(Inbox::new(target, rules, teller.clone(), tally))), None)
         }
     };

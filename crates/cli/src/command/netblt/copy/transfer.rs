@@ -18,7 +18,7 @@ use netblt_io::copy::control::{Destination, Message, Patterns, Request, Summary,
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::shown;
 use netblt_io::copy::outbox::{Finder, Outbox};
-use netblt_io::copy::patterns::Glob;
+use netblt_io::copy::patterns::{Exclusion, Glob};
 use netblt_io::copy::tally::{Figures, Settled, Tally};
 use netblt_io::copy::walk::{Choice, Walk, first_name};
 use netblt_io::copy::{End, Heard, backlog, listen};
@@ -103,8 +103,8 @@ pub fn run(arguments: &Copy) -> Outcome {
         Near::Send(finder) => {
             End::Sender(Box::new(Outbox::new(finder, from_receiver, tally.clone())))
         }
-        Near::Receive(target, allowed) => {
-            let rules = Rules { allowed, links, checksum: arguments.checksum };
+        Near::Receive(target, allowed, excluded) => {
+            let rules = Rules { allowed, excluded, links, checksum: arguments.checksum };
             let teller = far.teller.clone();
             End::Receiver(Box::new(Inbox::new(target, rules, teller, tally.clone())))
         }
@@ -181,7 +181,7 @@ impl Drop for Fresh<'_> {
 /// What this end does.
 enum Near {
     Send(Finder),
-    Receive(Target, Vec<Allowed>),
+    Receive(Target, Vec<Allowed>, Exclusion),
 }
 
 fn near(plan: &Plan, choice: Choice) -> Outcome<Near> {
@@ -192,10 +192,11 @@ fn near(plan: &Plan, choice: Choice) -> Outcome<Near> {
         Plan::PushInput { .. } => Near::Send(Finder::Input),
         Plan::Pull { sources, directory, .. } => {
             let target = open_directory(directory).map_err(Failure::new)?;
-            Near::Receive(Target::Tree(target), allowed(sources)?)
+            Near::Receive(Target::Tree(target), allowed(sources)?, choice.excluded)
         }
         Plan::PullOutput { source, .. } => {
-            Near::Receive(Target::Output, allowed(std::slice::from_ref(source))?)
+            let allowed = allowed(std::slice::from_ref(source))?;
+            Near::Receive(Target::Output, allowed, choice.excluded)
         }
     })
 }
