@@ -6,7 +6,7 @@ use super::netblt_copy::{by, here, ran};
 use crate::common::Scratch;
 use crate::common::terminal::Terminal;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What is typed is copied, line by line, up to Ctrl-D.
 #[test]
@@ -38,4 +38,49 @@ fn what_is_left_out_is_not_taken_from_a_far_end_that_sends_it() {
     let told = ran(by(&scratch, edit, &pull)).expect(2).stderr;
     assert!(told.contains("sends tree/secret, which --exclude leaves out"), "{told}");
     assert!(!scratch.path().join("new/tree/secret").exists());
+}
+
+/// The same command, with files that may be open as `ulimit` says.
+fn limited(limit: &str, copy: &Command) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("ulimit {limit}; exec \"$0\" \"$@\""));
+    command.arg(copy.get_program()).args(copy.get_args());
+    command.current_dir(copy.get_current_dir().unwrap()).stdin(Stdio::null());
+    command
+}
+
+/// Directories `s0`, `s1`, ... with a directory and a file in each directory in them.
+fn plant_sources(scratch: &Scratch, sources: usize, directories: usize) {
+    for source in 0..sources {
+        for directory in 0..directories {
+            let path = scratch.path().join(format!("s{source}/d{source}_{directory}"));
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("file"), "x").unwrap();
+        }
+    }
+}
+
+/// More sources, and more directories in them, than files may be open.
+#[test]
+fn many_sources_are_copied() {
+    let scratch = Scratch::new();
+    let path = scratch.path().display();
+    plant_sources(&scratch, 200, 5);
+    // The soft limit is too low for the sources themselves, at either end.
+    let low = "shift\nulimit -S -n 100\nexec \"$@\"";
+    for arguments in [format!("s*/ lab2:{path}/there"), format!("lab2:{path}/s*/ back")] {
+        let copy = by(&scratch, low, &format!("{arguments} --quiet"));
+        ran(limited("-S -n 100", &copy)).expect(0);
+    }
+    for target in ["there", "back"] {
+        assert_eq!(fs::read_dir(scratch.path().join(target)).unwrap().count(), 1000, "{target}");
+    }
+    // The hard limit is too low for all directories in them.
+    let copy = here(&scratch, &format!("s*/ lab2:{path}/once-more --quiet"));
+    ran(limited("-n 400", &copy)).expect(0);
+    assert_eq!(fs::read_dir(scratch.path().join("once-more")).unwrap().count(), 1000);
+    // They are all in one directory.
+    let copy = here(&scratch, &format!("s* lab2:{path}/named --quiet"));
+    ran(limited("-n 400", &copy)).expect(0);
+    assert_eq!(fs::read_dir(scratch.path().join("named")).unwrap().count(), 200);
 }

@@ -51,6 +51,11 @@ impl Beneath {
         Ok(found)
     }
 
+    /// Holds no directory open but itself.
+    pub fn let_go(&mut self) {
+        self.open.clear();
+    }
+
     /// A file in it, to read; neither waits for a FIFO nor follows a link.
     pub fn read(&mut self, path: &[u8]) -> io::Result<File> {
         let (directory, name) = names::split(path);

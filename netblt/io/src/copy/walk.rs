@@ -10,6 +10,7 @@ use super::tally::Tally;
 use nix::fcntl::readlinkat;
 use nix::sys::stat::{FileStat, SFlag};
 use nix::unistd::{Whence, lseek};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -32,9 +33,9 @@ pub enum Kind {
 pub struct Entry {
     /// What it is called in the stream.
     pub name: Vec<u8>,
-    /// Which source it is in.
+    /// Which directory of sources it is in.
     pub root: usize,
-    /// Where in its source.
+    /// Where in that.
     pub path: Vec<u8>,
     /// Time and mode.
     pub attributes: Attributes,
@@ -72,10 +73,10 @@ impl Choice {
     }
 }
 
-/// A source: a directory, and what of it is copied, the last first.
+/// A source: in which directory it is, and what of that is copied, the last first.
 #[derive(Debug)]
 struct Source {
-    top: Beneath,
+    root: usize,
     first: Vec<Vec<u8>>,
 }
 
@@ -93,7 +94,12 @@ struct Level {
 /// Walks sources.
 #[derive(Debug)]
 pub struct Walk {
+    /// The directories of sources, each open.
+    tops: Vec<Beneath>,
     sources: Vec<Source>,
+    /// Those of `tops` that hold directories in them open: in which the search is, and of which a file was read last.
+    walking: usize,
+    reading: usize,
     levels: Vec<Level>,
     next_source: usize,
     choice: Choice,
@@ -164,6 +170,7 @@ pub fn first_name(path: &Path) -> (PathBuf, Vec<u8>) {
 impl Walk {
     /// Of these paths, with globs.
     pub fn new(paths: &[PathBuf], choice: Choice) -> Result<Walk, String> {
+        let (mut tops, mut known) = (Vec::new(), BTreeMap::new());
         let mut sources = Vec::new();
         for path in paths {
             for path in expand(path)? {
@@ -171,8 +178,16 @@ impl Walk {
                 let cannot = |error: io::Error| {
                     format!("cannot read {}: {error}", names::shown(path.as_os_str().as_bytes()))
                 };
-                let mut top = Beneath::open(&directory).map_err(cannot)?;
-                let directory = top.directory(b"").map_err(cannot)?;
+                // Many sources are in one directory, which is opened once.
+                let root = match known.get(&directory) {
+                    Some(root) => *root,
+                    None => {
+                        tops.push(Beneath::open(&directory).map_err(cannot)?);
+                        known.insert(directory, tops.len() - 1);
+                        tops.len() - 1
+                    }
+                };
+                let directory = tops[root].directory(b"").map_err(cannot)?;
                 let first = match first.is_empty() {
                     true => reversed(beneath::list(&directory).map_err(cannot)?),
                     false if beneath::look(&directory, &first).map_err(cannot)?.is_none() => {
@@ -180,17 +195,29 @@ impl Walk {
                     }
                     false => vec![first],
                 };
-                sources.push(Source { top, first });
+                sources.push(Source { root, first });
             }
         }
         let claims = Claims::new(sources.iter().flat_map(|source| &source.first));
-        Ok(Walk { sources, levels: Vec::new(), next_source: 0, choice, claims })
+        let (walking, reading, levels) = (0, 0, Vec::new());
+        Ok(Walk { tops, sources, walking, reading, levels, next_source: 0, choice, claims })
     }
 
     /// A file that was found, to read.
     pub fn open(&mut self, root: usize, path: &[u8]) -> io::Result<std::fs::File> {
-        let source = self.sources.get_mut(root);
-        source.ok_or(io::ErrorKind::NotFound)?.top.read(path)
+        let before = std::mem::replace(&mut self.reading, root);
+        self.let_go(before);
+        self.tops.get_mut(root).ok_or(io::ErrorKind::NotFound)?.read(path)
+    }
+
+    /// Lets go of what a directory of sources holds open, unless somebody is still in it.
+    fn let_go(&mut self, root: usize) {
+        if root != self.walking
+            && root != self.reading
+            && let Some(top) = self.tops.get_mut(root)
+        {
+            top.let_go();
+        }
     }
 
     /// The next thing that is found; None at the end.
@@ -217,10 +244,11 @@ impl Walk {
     }
 
     fn begin_source(&mut self) -> Option<()> {
-        let root = self.next_source;
-        let source = self.sources.get_mut(root)?;
+        let source = self.sources.get_mut(self.next_source)?;
         self.next_source += 1;
-        let left = std::mem::take(&mut source.first);
+        let (root, left) = (source.root, std::mem::take(&mut source.first));
+        let before = std::mem::replace(&mut self.walking, root);
+        self.let_go(before);
         self.levels.push(Level { root, path: Vec::new(), name: Vec::new(), left });
         Some(())
     }
@@ -235,7 +263,7 @@ impl Walk {
     ) -> Option<Found> {
         let refused = |reason: String| Some(Found::Refused { name: name.clone(), reason });
         let (directory, own) = names::split(&path);
-        let at = match self.sources[root].top.directory(directory) {
+        let at = match self.tops[root].directory(directory) {
             Ok(at) => at,
             Err(error) => return refused(error.to_string()),
         };
@@ -314,7 +342,7 @@ impl Walk {
     }
 
     fn descend(&mut self, root: usize, path: &[u8], name: &[u8]) -> io::Result<()> {
-        let at = self.sources[root].top.directory(path)?;
+        let at = self.tops[root].directory(path)?;
         let left = reversed(beneath::list(&at)?);
         self.levels.push(Level { root, path: path.to_vec(), name: name.to_vec(), left });
         Ok(())
@@ -449,6 +477,22 @@ mod tests {
         assert_eq!(copied(&["a/x", "a/?", "b/d"])[..], ["x", "d", "d/1", "n", "d", "!d/1", "d/2"]);
         assert_eq!(copied(&["a", "a/.."])[..5], ["a", "a/d", "a/d/1", "a/n", "a/x"]);
         assert_eq!(copied(&["a", "a/.."]).len(), 5 + 7);
+    }
+
+    /// However many sources there are.
+    #[test]
+    fn a_directory_of_sources_is_opened_once() {
+        let folder = tree();
+        let choice = Choice::new(&Patterns::default(), Links::Any, Sparse::Fill).unwrap();
+        let paths = ["t/*", "t/b.rs", "t/a/*", "t/[a-c]*"].map(|path| folder.path().join(path));
+        let mut walk = Walk::new(&paths, choice).unwrap();
+        assert_eq!((walk.tops.len(), walk.sources.len()), (2, 8 + 1 + 3 + 2));
+        let (tally, _) = Tally::new(false);
+        while let Some(found) = walk.next(&tally) {
+            if let Found::Entry(Entry { root, path, kind: Kind::File(_), .. }) = found {
+                walk.open(root, &path).unwrap();
+            }
+        }
     }
 
     #[test]

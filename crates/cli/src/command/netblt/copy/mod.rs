@@ -10,11 +10,27 @@ mod transfer;
 use super::args::Copy;
 use crate::failure::{Failure, Outcome};
 use netblt::Burst;
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
+
+/// A remote shell may close all that could be open, one by one, before it starts.
+const MOST_OPEN_FILES: rlim_t = 1 << 20;
 
 pub fn run(arguments: &Copy) -> Outcome {
+    raise_open_files();
     match arguments.server {
         true => server::run(),
         false => transfer::run(arguments),
+    }
+}
+
+/// The directories of all sources are open, and those of files on their way: more than the usual 1,024 where there are
+/// many. A user may have more, up to the hard limit.
+fn raise_open_files() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard.min(MOST_OPEN_FILES)
+    {
+        // Who may not goes on with those.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(MOST_OPEN_FILES), hard);
     }
 }
 
