@@ -119,6 +119,29 @@ fn of_an_input_that_breaks_off_nothing_is_left() {
     assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
 }
 
+/// It has no mode of its own.
+#[test]
+fn an_input_gets_the_mode_of_the_file_that_is_there_or_of_a_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o777;
+    let stored = |bytes: &[u8]| {
+        let mut copy = Arriving::named(folder.path());
+        copy.announced(UNKNOWN_SIZE, Attributes { mode: 0o604, ..INPUT });
+        copy.bytes(bytes, 0);
+        assert_eq!(copy.ended(bytes).copied_entries, 1);
+        assert_eq!(fs::read(folder.path().join("file")).unwrap(), bytes);
+    };
+    fs::write(folder.path().join("any"), "").unwrap();
+    stored(b"first");
+    assert_eq!(mode("file"), mode("any"));
+    for kept in [0o600, 0o751] {
+        let there = folder.path().join("file");
+        fs::set_permissions(there, fs::Permissions::from_mode(kept)).unwrap();
+        stored(b"second");
+        assert_eq!(mode("file"), kept);
+    }
+}
+
 /// Nobody but its owner may give it a time: that fails, and nothing else.
 #[test]
 fn a_directory_of_another_user_keeps_its_time_and_takes_files() {

@@ -552,7 +552,7 @@ impl Inbox {
         let input = expected.size == UNKNOWN_SIZE;
         let attributes = Some(expected.attributes).filter(|_| !input);
         if input {
-            let mode = u32::from(expected.attributes.mode);
+            let mode = parts::mode_of_input(&directory, &name)?;
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
         }
         let (shown, bytes) = (expected.name, size);

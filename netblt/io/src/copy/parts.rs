@@ -62,6 +62,19 @@ pub fn name(file: &File, directory: &OwnedFd, part: &str) -> io::Result<()> {
     Ok(linkat(here, own.as_str(), directory, part, LinkatFlags::AT_SYMLINK_FOLLOW)?)
 }
 
+/// The mode of a file that comes of an input, which has none: of the file whose place it takes, else as any new file.
+pub fn mode_of_input(directory: &OwnedFd, name: &[u8]) -> io::Result<u32> {
+    let there = look(directory, name)?.filter(|found| kind(found) == SFlag::S_IFREG);
+    Ok(there.map_or_else(|| 0o666 & !umask(), |found| found.st_mode & 0o777))
+}
+
+/// The system call that tells it sets it, for all threads.
+fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let said = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    said.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(0o077)
+}
+
 /// Removes a hidden file that an ended attempt left, and none that a copy writes now.
 pub fn remove_abandoned(directory: &OwnedFd, part: &[u8]) {
     let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK;
