@@ -84,3 +84,22 @@ fn many_sources_are_copied() {
     ran(limited("-n 400", &copy)).expect(0);
     assert_eq!(fs::read_dir(scratch.path().join("named")).unwrap().count(), 200);
 }
+
+/// The words of a far end are shown; a terminal does not obey them.
+#[test]
+fn a_far_end_does_not_command_the_terminal() {
+    let scratch = Scratch::new();
+    scratch.file("a", "a");
+    for line in [
+        r#"{"greeting":{"copy":0,"program":"\u001b[2J"}}"#,
+        r#"{"\u001b[2J":1}"#,
+        r#"{"failure":"\u001b[2J"}"#,
+    ] {
+        let told = ran(by(&scratch, &format!("cat <<'END'\n{line}\nEND"), "a lab2:")).expect(2);
+        let told = told.stderr;
+        assert!(
+            !told.contains('\x1b') && (told.contains("[2J") || told.contains("greet")),
+            "{told:?}"
+        );
+    }
+}

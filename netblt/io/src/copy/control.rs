@@ -13,6 +13,7 @@
 //! Each end says the highest version that it speaks, and both use the lower one. The key is 32 random
 //! bytes, drawn for this copy alone and forgotten with it.
 
+use super::names::shown;
 use crate::ranges::Ranges;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
@@ -209,14 +210,19 @@ pub fn hear(input: &mut impl BufRead) -> io::Result<Option<Message>> {
 /// Reads a line, without its end.
 pub fn understand(line: &[u8]) -> io::Result<Message> {
     serde_json::from_slice(line).map_err(|error| {
-        let start = super::names::shown(&line[..line.len().min(60)]);
+        let start = shown(&line[..line.len().min(60)]);
+        // It quotes the line, without the escapes.
+        let error = shown(error.to_string().as_bytes());
         io::Error::new(io::ErrorKind::InvalidData, format!("not understood: {start:?}: {error}"))
     })
 }
 
 /// The ranges of entries in a message.
 pub fn entries(text: &str) -> io::Result<impl Iterator<Item = u32> + use<>> {
-    let wrong = || io::Error::new(io::ErrorKind::InvalidData, format!("no entries: {text:.60}"));
+    let wrong = || {
+        let start = shown(&text.as_bytes()[..text.len().min(60)]);
+        io::Error::new(io::ErrorKind::InvalidData, format!("no entries: {start}"))
+    };
     let ranges = Ranges::parse(text).ok_or_else(wrong)?;
     if ranges.iter().any(|range| range.end > u64::from(u32::MAX)) {
         return Err(wrong());
@@ -256,6 +262,21 @@ mod tests {
         assert_eq!(hear(&mut &b""[..]).unwrap(), None);
         let long = vec![b'x'; MAX_LINE_BYTES as usize + 5];
         assert!(hear(&mut &long[..]).is_err());
+    }
+
+    /// Whatever a line says is shown, and not obeyed.
+    #[test]
+    fn no_error_has_what_a_terminal_obeys() {
+        for line in
+            [r#"{"\u001b[2J":1}"#, r#"{"want":{"\u001b[2J":1}}"#, "\"\u{1b}[2J\"", "\u{9b}2J"]
+        {
+            let error = understand(line.as_bytes()).unwrap_err().to_string();
+            assert!(!error.chars().any(char::is_control), "{line}: {error:?}");
+        }
+        for text in ["\u{1b}[2J", &"é".repeat(60)] {
+            let error = entries(text).err().unwrap().to_string();
+            assert!(!error.chars().any(char::is_control), "{error:?}");
+        }
     }
 
     #[test]

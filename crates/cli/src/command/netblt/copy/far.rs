@@ -4,6 +4,7 @@ use super::place::bare;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{self, Signalled};
 use netblt_io::copy::control::{Message, Request, Teller, VERSION, hear};
+use netblt_io::copy::names::shown;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::BufReader;
@@ -88,7 +89,8 @@ impl Far {
             // Of two versions the lower is used; the first is the lowest there is.
             Ok(Some(Message::Greeting { copy, .. })) if copy >= VERSION => Ok(()),
             Ok(Some(Message::Greeting { copy, program })) => Err(Failure::new(format!(
-                "the other end is netanvil {program}, which speaks version {copy} of copies, and not {VERSION}"
+                "the other end is netanvil {}, which speaks version {copy} of copies, and not {VERSION}",
+                shown(program.as_bytes())
             ))),
             Ok(Some(_)) => Err(Failure::new("the other end does not greet")),
             Ok(None) if self.signalled.stop() => Err(Failure::new(UNANSWERED)),
@@ -138,8 +140,7 @@ impl Far {
                 Ok((port, address.and_then(|address| address.parse().ok())))
             }
             Some(Message::Failure(reason)) => {
-                let shown = netblt_io::copy::names::shown(reason.as_bytes());
-                Err(Failure::new(format!("{}: {shown}", self.host)))
+                Err(Failure::new(format!("{}: {}", self.host, shown(reason.as_bytes()))))
             }
             Some(_) => Err(Failure::new("the other end answers something else")),
             None => Err(Failure::new(format!("the other end is gone: {}", self.status()))),
