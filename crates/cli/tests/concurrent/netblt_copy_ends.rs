@@ -103,3 +103,27 @@ fn a_far_end_does_not_command_the_terminal() {
         );
     }
 }
+
+/// An option that a stream has no use for is named, and not ignored.
+#[test]
+fn options_that_mean_nothing_for_a_stream_are_refused() {
+    let scratch = Scratch::new();
+    let file = scratch.file("a.txt", "a");
+    scratch.file("b.txt", "b");
+    let output = format!("lab2:{} -", file.display());
+    let stored = format!("- lab2:{}", scratch.path().join("stored").display());
+    for option in ["--checksum", "--links any", "--exclude x", "--include x", "--sparse refuse"] {
+        let name = option.split(' ').next().unwrap();
+        let told = ran(here(&scratch, &format!("{stored} {option}"))).expect(2).stderr;
+        let words = format!("{name} means nothing for standard input");
+        assert!(told.contains(&words), "{option}: {told}");
+    }
+    for option in ["--checksum", "--links any"] {
+        let told = ran(here(&scratch, &format!("{output} {option}"))).expect(2).stderr;
+        assert!(told.contains("means nothing for standard output"), "{option}: {told}");
+    }
+    // What chooses files at the far end does so for standard output, too.
+    let one = format!("lab2:{}/*.txt - --exclude b.txt --sparse fill", scratch.path().display());
+    assert_eq!(ran(here(&scratch, &one)).expect(0).stdout, "a");
+    assert!(!scratch.path().join("stored").exists());
+}

@@ -197,12 +197,12 @@ pub struct Copy {
     /// Compare files of equal size by their digests, not by their times
     #[arg(long)]
     pub checksum: bool,
-    /// Symbolic links: keep those that stay within the copied tree, refuse all, or keep any
-    #[arg(long, value_enum, default_value_t)]
-    pub links: LinkChoice,
-    /// Files with holes: refuse them, or send the holes as zeros
-    #[arg(long, value_enum, default_value_t)]
-    pub sparse: SparseChoice,
+    /// Symbolic links: keep those that stay within the copied tree, refuse all, or keep any [default: within]
+    #[arg(long, value_enum)]
+    pub links: Option<LinkChoice>,
+    /// Files with holes: refuse them, or send the holes as zeros [default: refuse]
+    #[arg(long, value_enum)]
+    pub sparse: Option<SparseChoice>,
     /// Send no faster than this (100M or 100Mbit/s: a hundred million bits of data a second)
     #[arg(long, value_name = "BITS/S")]
     pub rate: Option<String>,

@@ -1,5 +1,6 @@
 //! What the words of the command line mean: paths here, paths at a host, standard input and output.
 
+use super::super::args::Copy;
 use crate::failure::{Failure, Outcome};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -124,6 +125,28 @@ impl Plan {
                     _ => wrong("all sources are files of one host"),
                 }
             }
+        }
+    }
+    /// Refuses options that mean nothing for it.
+    pub fn check(&self, arguments: &Copy) -> Outcome<()> {
+        let (stream, is_input) = match self {
+            Plan::PushInput { .. } => ("input", true),
+            Plan::PullOutput { .. } => ("output", false),
+            Plan::Push { .. } | Plan::Pull { .. } => return Ok(()),
+        };
+        let of_no_use = [
+            ("--checksum", arguments.checksum),
+            ("--links", arguments.links.is_some()),
+            ("--exclude", is_input && !arguments.exclude.is_empty()),
+            ("--include", is_input && !arguments.include.is_empty()),
+            ("--sparse", is_input && arguments.sparse.is_some()),
+        ];
+        match of_no_use.iter().find(|(_, given)| *given) {
+            Some((option, _)) => {
+                Err(Failure::new(format!("{option} means nothing for standard {stream} (-)"))
+                    .help(format!("leave {option} out, or name a file in place of -")))
+            }
+            None => Ok(()),
         }
     }
     /// The other host, with the user.

@@ -58,6 +58,7 @@ struct Report<'a> {
 
 pub fn run(arguments: &Copy) -> Outcome {
     let plan = Plan::read(&arguments.paths)?;
+    plan.check(arguments)?;
     if arguments.json && matches!(plan, Plan::PullOutput { .. }) {
         return Err(Failure::new("the file and --json cannot both go to standard output"));
     }
@@ -66,7 +67,8 @@ pub fn run(arguments: &Copy) -> Outcome {
     let ports = arguments.udp_ports.as_deref().map(ports).transpose()?;
     let patterns =
         Patterns { exclude: arguments.exclude.clone(), include: arguments.include.clone() };
-    let (links, sparse) = (arguments.links.into(), arguments.sparse.into());
+    let links = arguments.links.unwrap_or_default().into();
+    let sparse = arguments.sparse.unwrap_or_default().into();
     // What is wrong here is known before anybody is asked for a password.
     let choice = Choice::new(&patterns, links, sparse).map_err(Failure::new)?;
     let fresh = Fresh::of(&plan);
