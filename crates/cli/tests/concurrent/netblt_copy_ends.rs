@@ -127,3 +127,20 @@ fn options_that_mean_nothing_for_a_stream_are_refused() {
     assert_eq!(ran(here(&scratch, &one)).expect(0).stdout, "a");
     assert!(!scratch.path().join("stored").exists());
 }
+
+/// A remote shell that ends between the last packets and the summary of the far end.
+#[test]
+fn a_copy_that_nobody_confirms_is_not_called_complete() {
+    let scratch = Scratch::new();
+    scratch.file("a", "a");
+    let mute = r#"shift; "$@" | grep --line-buffered -v summary"#;
+    let push = format!("a lab2:{} --json", scratch.path().join("there").display());
+    let ran = ran(by(&scratch, mute, &push)).expect(2);
+    let words =
+        "all was sent, but the other end did not say that it is on its disk: its channel ended";
+    assert!(ran.stderr.contains(words) && !ran.stderr.contains("complete"), "{}", ran.stderr);
+    let last: serde_json::Value =
+        serde_json::from_str(ran.stdout.lines().last().unwrap()).expect("JSON");
+    assert_eq!(last["complete"], false);
+    assert!(last["outcome"].as_str().unwrap().contains(words), "{last}");
+}

@@ -4,6 +4,7 @@ mod far;
 mod place;
 mod progress;
 mod rate;
+mod report;
 mod server;
 mod transfer;
 

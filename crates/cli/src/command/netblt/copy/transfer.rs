@@ -4,8 +4,9 @@ use super::super::args::Copy;
 use super::super::parameters::failure;
 use super::far::Far;
 use super::place::Plan;
-use super::progress::{Progress, bytes};
+use super::progress::Progress;
 use super::rate::Rate;
+use super::report::Report;
 use super::{GOES_ON, broken, burst};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Signalled};
@@ -19,12 +20,11 @@ use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
 use netblt_io::copy::names::shown;
 use netblt_io::copy::outbox::{Finder, Outbox};
 use netblt_io::copy::patterns::{Exclusion, Glob};
-use netblt_io::copy::tally::{Figures, Settled, Tally};
+use netblt_io::copy::tally::{Settled, Tally};
 use netblt_io::copy::walk::{Choice, Walk, first_name};
 use netblt_io::copy::{End, Heard, backlog, listen};
 use netblt_io::files::Nobody;
 use netblt_io::{ConnectionId, Ended, Key, Offer, Station};
-use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -37,24 +37,6 @@ const PAUSE: Duration = Duration::from_ms(50);
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// What the other end hears of a signal here.
 const INTERRUPTED: &str = "interrupted";
-
-/// What a copy came to, as JSON has it.
-#[derive(Serialize)]
-struct Report<'a> {
-    event: &'static str,
-    complete: bool,
-    /// This end was stopped by a signal before the copy was complete.
-    interrupted: bool,
-    /// How it ended, in words.
-    outcome: &'a str,
-    /// It is not complete, what arrived is kept, and the same command goes on there.
-    resumable: bool,
-    #[serde(flatten)]
-    figures: &'a Figures,
-    elapsed_s: f64,
-    wire_bytes_sent: u64,
-    wire_bytes_received: u64,
-}
 
 pub fn run(arguments: &Copy) -> Outcome {
     let plan = Plan::read(&arguments.paths)?;
@@ -376,13 +358,11 @@ impl Following {
         self.progress.show(&figures, now_bps, &self.tally.current_file())
     }
 
-    /// What it came to.
-    fn conclude(&mut self, ended: &Ended, arguments: &Copy) -> Outcome {
-        // A receiver tells how it fared; where that is this end, it knows.
+    /// A receiver tells how it fared; where that is this end, it knows.
+    fn await_summary(&mut self) -> Outcome<()> {
         let waiting = Instant::now();
         while self.is_push
             && !self.signalled.stop()
-            && ended.outcome.is_complete()
             && self.summary.is_none()
             && self.gone.is_none()
             && self.failure.is_none()
@@ -391,6 +371,33 @@ impl Following {
             self.listen();
             self.station.turn(PAUSE, &mut Nobody).map_err(|error| broken(error.to_string()))?;
         }
+        Ok(())
+    }
+
+    /// All was sent. Why nobody knows that it is on the other end's disk, if so.
+    fn unconfirmed(&mut self) -> Option<String> {
+        if !self.is_push || self.summary.is_some() {
+            return None;
+        }
+        let why = match &self.gone {
+            Some((_, reason)) => {
+                let reason = reason.clone();
+                format!("{reason} ({})", self.far.status())
+            }
+            None if self.signalled.stop() => {
+                self.interrupted.get_or_insert_with(Instant::now);
+                "a signal ended this one".to_owned()
+            }
+            None => format!("it was silent for {} s", PATIENCE.as_secs()),
+        };
+        Some(format!("all was sent, but the other end did not say that it is on its disk: {why}"))
+    }
+
+    /// What it came to.
+    fn conclude(&mut self, ended: &Ended, arguments: &Copy) -> Outcome {
+        if ended.outcome.is_complete() {
+            self.await_summary()?;
+        }
         self.progress.clear();
         for settled in self.settled.try_iter() {
             self.progress.settled(&settled)?;
@@ -398,10 +405,9 @@ impl Following {
         let figures = self.tally.figures();
         if ended.outcome.is_complete() {
             self.broken = self.broken.take().or(self.failure.take().map(|(_, reason)| reason));
+            self.broken = self.broken.take().or_else(|| self.unconfirmed());
         }
-        let complete = ended.outcome.is_complete()
-            && self.broken.is_none()
-            && (self.summary.is_some() || !self.is_push);
+        let complete = ended.outcome.is_complete() && self.broken.is_none();
         let outcome = self.broken.clone().unwrap_or_else(|| ended.outcome.to_string());
         let report = Report {
             event: "end",
@@ -419,7 +425,7 @@ impl Following {
                 .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
             output::print(&(text + "\n"))?;
         } else if !arguments.quiet {
-            output::say(said(&report));
+            output::say(report.said());
         }
         if complete {
             self.linger();
@@ -453,30 +459,6 @@ impl Following {
             }
         }
     }
-}
-
-fn said(report: &Report<'_>) -> String {
-    let figures = report.figures;
-    let mut text = format!(
-        "{} copied, {} there already, {} not copied; {} moved in {:.1} s ({:.1} Mb/s)",
-        figures.copied_entries,
-        figures.same_entries,
-        figures.failed_entries,
-        bytes(figures.moved_bytes),
-        report.elapsed_s,
-        figures.moved_bytes as f64 * 8e-6 / report.elapsed_s.max(1e-3),
-    );
-    for (count, what) in [
-        (figures.resumed_bytes, "bytes were there of an earlier attempt"),
-        (figures.excluded_entries, "left out by --exclude"),
-        (figures.temporary_files, "hidden files of an unfinished copy left out"),
-        (figures.special_modes, "files lost setuid, setgid or the sticky bit"),
-    ] {
-        if count > 0 {
-            text += &format!("\n{count} {what}");
-        }
-    }
-    text
 }
 
 #[cfg(test)]
