@@ -5,9 +5,10 @@ use netblt_io::Sink;
 use netblt_io::copy::control::{Links, Teller};
 use netblt_io::copy::format::{Attributes, Record, UNKNOWN_SIZE, Writer};
 use netblt_io::copy::inbox::{Allowed, Inbox, Rules, Target, open_directory};
-use netblt_io::copy::names::Name;
+use netblt_io::copy::names::{Name, part_name};
 use netblt_io::copy::patterns::Exclusion;
 use netblt_io::copy::tally::{Figures, Tally};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::{fs, io, thread};
@@ -173,6 +174,37 @@ fn a_directory_of_another_user_keeps_its_time_and_takes_files() {
     let time = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mtime();
     assert_eq!((time("mine"), time("theirs/file")), (1, 1));
     assert_ne!(time("theirs"), 1);
+}
+
+/// Who else may write to a directory knows the hidden name beforehand, and would own the file.
+#[test]
+fn a_hidden_file_that_another_user_put_there_is_not_written() {
+    if !nix::unistd::geteuid().is_root() {
+        return eprintln!("left out: it takes root to be another user");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let bytes = b"some bytes".as_slice();
+    // As `inbox::version` has it: size, seconds, nanoseconds.
+    let part = folder.path().join(part_name(b"file", b"10 1 0"));
+    as_another_user(|| fs::write(&part, "some").unwrap());
+    let mut theirs = fs::File::open(&part).unwrap();
+    let mut copy = Arriving::into(folder.path());
+    copy.announced(10, of_second(1));
+    copy.bytes(bytes, 0);
+    assert_eq!(copy.ended(bytes).copied_entries, 1);
+    let found = fs::metadata(folder.path().join("file")).unwrap();
+    assert_eq!((found.uid(), found.len()), (0, 10));
+    let mut text = String::new();
+    theirs.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "some", "nothing was written to theirs");
+    // Our own is gone on with.
+    let part = folder.path().join(part_name(b"file", b"10 2 0"));
+    fs::write(&part, "some").unwrap();
+    let mut copy = Arriving::into(folder.path());
+    copy.announced(10, of_second(2));
+    copy.bytes(bytes, 4);
+    assert_eq!(copy.ended(bytes).copied_entries, 1);
 }
 
 /// A thread may be one, where root started it.

@@ -441,7 +441,9 @@ impl Inbox {
         let mut from = 0;
         for left in known.filter(|left| names::same_file(left, part.as_bytes())) {
             if left == part.as_bytes() && expected.size != UNKNOWN_SIZE {
-                let found = look(at, left)?.filter(|found| kind(found) == SFlag::S_IFREG);
+                let serves =
+                    |found: &FileStat| kind(found) == SFlag::S_IFREG && parts::is_ours(found);
+                let found = look(at, left)?.filter(serves);
                 from = found.map_or(0, |found| found.st_size as u64).min(expected.size);
             } else {
                 parts::remove_abandoned(at, left);

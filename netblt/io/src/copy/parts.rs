@@ -2,9 +2,10 @@
 //! writes it.
 
 use super::beneath::{kind, look, open_at};
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::sys::stat::{Mode, SFlag, fstat};
-use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
+use nix::unistd::{LinkatFlags, UnlinkatFlags, geteuid, linkat, unlinkat};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -19,26 +20,63 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub fn open(directory: &OwnedFd, part: &str) -> io::Result<File> {
     let started = Instant::now();
     loop {
-        let flags = OFlag::O_RDWR | OFlag::O_CREAT;
-        let file = File::from(open_at(directory, part.as_bytes(), flags, owners())?);
-        if file.try_lock().is_ok() {
-            let mine = fstat(&file)?;
-            let there = look(directory, part.as_bytes())?;
-            // It may have got its final name between opening and locking.
-            let same = there
-                .is_some_and(|there| (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev));
-            if same && mine.st_nlink == 1 && kind(&mine) == SFlag::S_IFREG {
-                return Ok(file);
-            }
-            if same {
-                unlinkat(directory, part, UnlinkatFlags::NoRemoveDir)?;
-            }
+        if let Some(file) = held(directory, part)? {
+            return Ok(file);
         }
         if started.elapsed() > PATIENCE {
             return Err(io::Error::other("another copy writes this file"));
         }
         thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// The hidden file; None where another try is needed.
+fn held(directory: &OwnedFd, part: &str) -> io::Result<Option<File>> {
+    let new = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL;
+    let (file, is_new) = match open_at(directory, part.as_bytes(), new, owners()) {
+        Ok(file) => (File::from(file), true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            match look(directory, part.as_bytes())? {
+                Some(found) if is_ours(&found) => {}
+                Some(_) => return remove(directory, part),
+                None => return Ok(None),
+            }
+            match open_at(directory, part.as_bytes(), OFlag::O_RDWR, Mode::empty()) {
+                Ok(file) => (File::from(file), false),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(error) => return Err(error),
+    };
+    if file.try_lock().is_err() {
+        return Ok(None);
+    }
+    let mine = fstat(&file)?;
+    let there = look(directory, part.as_bytes())?;
+    // It may have got its final name between opening and locking.
+    let same =
+        there.is_some_and(|there| (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev));
+    let may_serve =
+        (is_new || is_ours(&mine)) && mine.st_nlink == 1 && kind(&mine) == SFlag::S_IFREG;
+    match (same, may_serve) {
+        (true, true) => Ok(Some(file)),
+        (true, false) => remove(directory, part),
+        (false, _) => Ok(None),
+    }
+}
+
+fn remove(directory: &OwnedFd, part: &str) -> io::Result<Option<File>> {
+    match unlinkat(directory, part, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Whether a hidden file that is there is this user's: who else may write to the directory may have put it there, and
+/// would own what gets the file's name. (Some file systems give all files to one user; there nothing is gone on with.)
+pub fn is_ours(found: &FileStat) -> bool {
+    found.st_uid == geteuid().as_raw()
 }
 
 /// A file without a name, which is gone when nobody holds it open: for what nothing goes on with. Some file systems
