@@ -2,6 +2,9 @@
 
 use super::chance::{Chance, Loss};
 use super::codel::Codel;
+use super::handover::{Handover, Handovers};
+use super::policer::{Bucket, Policer};
+use super::radio::{Radio, Turns};
 use crate::rfc1030::Dice;
 use units::{Duration, Instant};
 use wire::ecn::Codepoint;
@@ -43,6 +46,8 @@ pub struct LinkModel {
     pub changes: Vec<(Duration, u64)>,
     /// From the end of the queue to the receiver.
     pub delay: Duration,
+    /// Before the queue.
+    pub policer: Option<Policer>,
     /// What the queue holds, the packet that is leaving included; what does not fit is dropped.
     pub queue_bytes: u64,
     /// A packet that finds so many bytes in the queue, or more, is marked if it may be (RFC 3168). None: none is.
@@ -58,6 +63,10 @@ pub struct LinkModel {
     pub overtaking: Option<Overtaking>,
     /// Behind the queue.
     pub stalls: Option<Stalls>,
+    /// Behind the queue.
+    pub turns: Option<Turns>,
+    /// Of the link behind the queue.
+    pub handovers: Option<Handovers>,
 }
 
 impl LinkModel {
@@ -68,6 +77,7 @@ impl LinkModel {
             rate_bps,
             changes,
             delay,
+            policer: None,
             queue_bytes,
             mark_above_bytes: None,
             marks_as_codel: false,
@@ -75,6 +85,8 @@ impl LinkModel {
             loss,
             overtaking: None,
             stalls: None,
+            turns: None,
+            handovers: None,
         }
     }
     /// The rate in force at a time since the start.
@@ -87,7 +99,7 @@ impl LinkModel {
 /// What becomes of a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fate {
-    /// The queue was full.
+    /// The queue was full, or the policer had no token left.
     Dropped,
     /// It waited so long, and is at the receiver at `at` unless it was lost by chance. A packet
     /// that is `late` was overtaken.
@@ -123,25 +135,44 @@ pub struct Link {
     /// Of `model.changes`, those that are in force.
     changed: usize,
     codel: Codel,
+    bucket: Option<Bucket>,
+    radio: Option<Radio>,
+    handover: Option<Handover>,
+    /// Nothing that keeps its place arrives before it.
+    latest: Instant,
 }
 
 impl Link {
     /// Nothing is on its way.
     pub fn new(model: LinkModel) -> Link {
-        let (chance, rate_bps) = (Chance::new(model.loss), model.rate_bps);
-        let codel = Codel::default();
-        Link { model, chance, free_at: Instant::ZERO, rate_bps, changed: 0, codel }
+        Link {
+            chance: Chance::new(model.loss),
+            free_at: Instant::ZERO,
+            rate_bps: model.rate_bps,
+            changed: 0,
+            codel: Codel::default(),
+            bucket: model.policer.map(Bucket::new),
+            radio: model.turns.map(Radio::new),
+            handover: model.handovers.map(Handover::new),
+            latest: Instant::ZERO,
+            model,
+        }
     }
 
     /// A packet comes to the queue. Packets come in the order of time.
     pub fn carry(&mut self, now: Instant, bytes: usize, dice: &mut Dice) -> Fate {
-        let start = now.max(self.free_at);
+        if self.bucket.as_mut().is_some_and(|bucket| !bucket.passes(now, bytes)) {
+            return Fate::Dropped;
+        }
+        let free_at = now.max(self.free_at);
+        let start = self.handover.as_ref().map_or(free_at, |handover| handover.starts(free_at));
         let waited = start.since(now);
+        let served = self.handover.as_ref().map_or(waited, |model| model.served(now, start));
         let bits = 8 * bytes as u64;
         let queued_bits =
-            u128::from(waited.as_ps()) * u128::from(self.rate_bps) / 1_000_000_000_000;
+            u128::from(served.as_ps()) * u128::from(self.rate_bps) / 1_000_000_000_000;
         if queued_bits + u128::from(bits) > u128::from(8 * self.model.queue_bytes)
-            && waited > Duration::ZERO
+            && served > Duration::ZERO
         {
             return Fate::Dropped;
         }
@@ -150,13 +181,27 @@ impl Link {
         let marked = self.model.mark_above_bytes.is_some_and(above)
             || (self.model.marks_as_codel && self.codel.marks(start, waited));
         let marked_l4s = self.model.mark_l4s_after.is_some_and(|least| waited >= least);
-        self.free_at = self.finish(start, bits);
+        let done = self.finish(start, bits);
+        self.free_at = self.handover.as_ref().map_or(done, |handover| handover.leaves(start, done));
         let late = self.model.overtaking.filter(|late| dice.unit() < late.share);
-        let extra = late.map_or(Duration::ZERO, |late| late.late);
-        let due = self.free_at + self.model.delay + extra;
-        let due = self.model.stalls.map_or(due, |stalls| stalls.awaited(due));
-        let at = (!self.chance.loses(dice)).then_some(due);
+        let due = self.due(late.map(|late| late.late), dice);
+        let at = due.filter(|_| !self.chance.loses(dice));
         Fate::Carried { waited, at, late: late.is_some(), marked, marked_l4s }
+    }
+
+    /// When what has just left the queue arrives; none if an outage loses it. What is `late` is on its own, everything
+    /// else keeps its order.
+    fn due(&mut self, late: Option<Duration>, dice: &mut Dice) -> Option<Instant> {
+        let passage = self.handover.as_mut().map(|handover| handover.passes(self.free_at, dice));
+        let extra = passage.unwrap_or(Some(Duration::ZERO))?;
+        let due = self.free_at + self.model.delay + extra + late.unwrap_or(Duration::ZERO);
+        let due = self.model.stalls.map_or(due, |stalls| stalls.awaited(due));
+        if late.is_some() {
+            return Some(due);
+        }
+        let due = self.radio.as_mut().map_or(due, |radio| radio.released(due, dice));
+        self.latest = self.latest.max(due);
+        Some(self.latest)
     }
 
     /// When the last of so many bits has left, if the first does at `start`; rates change on the

@@ -104,8 +104,8 @@ impl Road {
         forward.loss = self.loss;
         let back = LinkModel { queue_bytes: 1 << 40, ..forward.clone() };
         forward.changes = self.changes.clone();
-        let (processing, detours) = (Duration::ZERO, Vec::new());
-        Path { forward, back, data_bytes: self.data_bytes(), processing, detours }
+        let (processing, naps, detours) = (Duration::ZERO, None, Vec::new());
+        Path { forward, back, data_bytes: self.data_bytes(), processing, naps, detours }
     }
 
     /// Buffers of 8 packets; of 32 where there would be more than 4,000 of them in a round trip, which
@@ -173,22 +173,28 @@ pub fn alone(road: &Road, contender: Contender, seed: u64) -> Alone {
     let round_trip_s = road.whole_round_trip().as_secs_f64();
     let length_s = (ROUND_TRIPS * round_trip_s).max((ENOUGH_PACKETS / pps).min(12.0));
     let length = Duration::from_secs_f64(length_s);
-    let bin = Duration::from_secs_f64((round_trip_s / 4.0).min(0.05));
-    let run = run(&road.path(), &[road.flow(contender, Duration::ZERO)], length, bin, seed);
-    let half = Duration::from_ps(length.as_ps() / 2);
     let usable = road.usable_pps(road.rate_bps);
-    let (came, dropped) = run.meters.drops(Duration::ZERO, length);
+    alone_over(&road.path(), (road, usable), contender, length, seed)
+}
+
+/// Runs one flow alone over a path that is a road's or resembles it, of which so many packets a second are usable.
+pub(super) fn alone_over(
+    path: &Path,
+    (road, usable): (&Road, f64),
+    contender: Contender,
+    length: Duration,
+    seed: u64,
+) -> Alone {
+    let round_trip = road.whole_round_trip();
+    let bin = Duration::from_secs_f64((round_trip.as_secs_f64() / 4.0).min(0.05));
+    let Run { meters, .. } = run(path, &[road.flow(contender, Duration::ZERO)], length, bin, seed);
+    let half = Duration::from_ps(length.as_ps() / 2);
+    let (came, dropped) = meters.drops(Duration::ZERO, length);
+    let got = meters.packets(0, half, length) as f64;
     Alone {
-        utilisation: run.meters.packets(0, half, length) as f64
-            / (usable * (length - half).as_secs_f64()),
-        start_up: reaches(
-            &run.meters,
-            0.95 * usable,
-            Duration::ZERO,
-            length,
-            road.whole_round_trip(),
-        ),
-        standing_queue: standing_queue(&run.meters, half, length, road.round_trip),
+        utilisation: got / (usable * (length - half).as_secs_f64()),
+        start_up: reaches(&meters, 0.95 * usable, Duration::ZERO, length, round_trip),
+        standing_queue: standing_queue(&meters, half, length, road.round_trip),
         dropped: dropped as f64 / came.max(1) as f64,
     }
 }

@@ -11,7 +11,8 @@ fn path(rate_bps: u64, round_trip_ms: u64, queue_bytes: u64) -> Path {
     let one_way = Duration::from_us(500 * round_trip_ms);
     let forward = LinkModel::plain(rate_bps, one_way, queue_bytes);
     let back = LinkModel { queue_bytes: 1 << 30, ..forward.clone() };
-    Path { processing: Duration::ZERO, detours: Vec::new(), back, forward, data_bytes: 1400 }
+    let (processing, naps, detours) = (Duration::ZERO, None, Vec::new());
+    Path { processing, naps, detours, back, forward, data_bytes: 1400 }
 }
 
 fn s(seconds: u64) -> Duration {

@@ -4,6 +4,7 @@
 //! path is told the length that it would have. No decision of the protocol rests on the content,
 //! and a path of 1 Gb/s over 2 s has 250 MB under way.
 
+use super::naps::Sleep;
 use netblt::{
     Burst, Codepoint, Connection, Counters, Event, Limits, Mode, Opening, RateControl, Timing,
 };
@@ -46,13 +47,26 @@ pub(super) struct Transfer {
     starts_at: Instant,
     seed: u32,
     ends: [Option<Connection>; 2],
+    /// Of the receiver's host.
+    sleep: Sleep,
     /// Data packets that the receiver had at the last look.
     known: u64,
 }
 
 impl Transfer {
-    pub fn new(model: TransferModel, data_bytes: usize, starts_at: Instant, seed: u32) -> Transfer {
-        Transfer { model, data_bytes, starts_at, seed, ends: [None, None], known: 0 }
+    pub fn new(
+        model: TransferModel,
+        data_bytes: usize,
+        starts_at: Instant,
+        seed: u32,
+        sleep: Sleep,
+    ) -> Transfer {
+        Transfer { model, data_bytes, starts_at, seed, ends: [None, None], sleep, known: 0 }
+    }
+
+    /// The earliest time from then on at which an end runs.
+    fn awake(&self, end: usize, at: Instant) -> Instant {
+        if end == 1 { self.sleep.awake(at) } else { at }
     }
 
     fn open(&self, now: Instant) -> Connection {
@@ -76,7 +90,12 @@ impl Transfer {
     pub fn wake(&self) -> Option<Instant> {
         match &self.ends {
             [None, _] => Some(self.starts_at),
-            ends => ends.iter().flatten().filter_map(Connection::poll_timeout).min(),
+            ends => {
+                let wake = |(end, connection): (usize, &Option<Connection>)| {
+                    Some(self.awake(end, connection.as_ref()?.poll_timeout()?))
+                };
+                ends.iter().enumerate().filter_map(wake).min()
+            }
         }
     }
 
@@ -109,7 +128,8 @@ impl Transfer {
             self.ends[0] = Some(self.open(now));
         }
         for end in 0..2 {
-            let Some(connection) = &mut self.ends[end] else { continue };
+            let runs = self.awake(end, now) == now;
+            let Some(connection) = self.ends[end].as_mut().filter(|_| runs) else { continue };
             if connection.poll_timeout().is_some_and(|at| at <= now) {
                 connection.handle_timeout(now);
                 self.serve(now, end);
@@ -139,7 +159,8 @@ impl Transfer {
     /// The next packet of an end, what its IP header says, and its length in the eyes of the path, from that header
     /// on.
     pub fn poll(&mut self, now: Instant, end: usize) -> Option<(Vec<u8>, Codepoint, usize)> {
-        let connection = self.ends[end].as_mut()?;
+        let runs = self.awake(end, now) == now;
+        let connection = self.ends[end].as_mut().filter(|_| runs)?;
         let mut bytes = Vec::new();
         if !connection.poll_transmit(now, &mut bytes) {
             return None;

@@ -2,6 +2,7 @@
 
 use super::link::{Fate, Link, LinkModel};
 use super::meter::Meters;
+use super::naps::{Naps, Sleep};
 use super::tcp::{Algorithm, Segment, Tcp};
 use super::transfer::{Transfer, TransferModel};
 use crate::rfc1030::Dice;
@@ -27,6 +28,8 @@ pub struct Path {
     /// and who sends when a place in a full queue becomes free is always the same one (Floyd and Jacobson,
     /// 1992).
     pub processing: Duration,
+    /// Of the host that receives. None: it always runs.
+    pub naps: Option<Naps>,
     /// What the path of each flow adds to the round trip; nothing for flows that are not here.
     pub detours: Vec<Duration>,
 }
@@ -111,6 +114,7 @@ struct World {
     /// Of the hosts, apart from that of the links: exact hosts draw nothing.
     host_dice: Dice,
     processing: Duration,
+    sleep: Sleep,
     detours: Vec<Duration>,
     meters: Meters,
     agenda: BinaryHeap<Reverse<(Instant, usize)>>,
@@ -119,12 +123,16 @@ struct World {
 
 impl World {
     fn new(path: &Path, flows: &[Flow], length: Duration, bin: Duration, seed: u64) -> World {
+        // Naps have chances of their own, too.
+        let drawn = |naps| Sleep::drawn(naps, length, &mut Dice::new(!seed.rotate_left(32)));
+        let sleep = path.naps.map(drawn).unwrap_or_default();
         let line = |(index, flow): (usize, &Flow)| Line {
             flow: match *flow {
                 Flow::Netblt(model, start) => {
                     let start = Instant::ZERO + start;
                     let id = index as u32 + 1;
-                    Ends::Netblt(Box::new(Transfer::new(model, path.data_bytes, start, id)))
+                    let sleep = sleep.clone();
+                    Ends::Netblt(Box::new(Transfer::new(model, path.data_bytes, start, id, sleep)))
                 }
                 Flow::Tcp(algorithm, start) => {
                     // A source of chance of its own for each, apart from those of the links and hosts.
@@ -143,6 +151,7 @@ impl World {
             dice: Dice::new(seed),
             host_dice: Dice::new(!seed),
             processing: path.processing,
+            sleep,
             detours: path.detours.clone(),
             meters: Meters::new(bin, length, flows.len()),
             agenda: BinaryHeap::new(),
@@ -208,6 +217,7 @@ impl World {
     fn handled(&mut self, index: usize, way: usize, at: Instant) -> Instant {
         let detour = self.detours.get(index).map_or(0, |detour| detour.as_ps() / 2);
         let at = at + Duration::from_ps(detour);
+        let at = if way == 0 { self.sleep.awake(at) } else { at };
         if self.processing == Duration::ZERO {
             return at;
         }
