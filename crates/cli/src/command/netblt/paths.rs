@@ -1,13 +1,19 @@
 //! `netanvil netblt paths`: the control of the rate over a matrix of today's paths, beside a fixed
 //! rate and models of TCP, against its targets.
 
+mod roads;
+
 use super::args::Paths;
-use super::quantiles::{Measured, Quantiles, STUCK_PERCENT, Target, Unit, missed, quantiles};
+use super::quantiles::{
+    Measured, Quantiles, STUCK_PERCENT, Target, Unit, missed, quantiles, stuck,
+};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{output, parallel};
 use netblt_studies::paths::study::{self, Alone, Change, Contender, Road, Sharing};
+use netblt_studies::paths::today::Today;
 use netblt_studies::paths::{Algorithm, Loss};
 use report::html::figures::{self, Figure, Line, page};
+use roads::{MBPS, changing_roads, is_heavy, roads, shared_roads};
 use serde::Serialize;
 use std::fmt::Write;
 use units::Duration;
@@ -24,8 +30,6 @@ const LEFT_TO_TCP: f64 = 30.0;
 /// Round trips after a change of the rate.
 const RECOVERY_ROUND_TRIPS: f64 = 5.0;
 
-const MBPS: u64 = 1_000_000;
-const GBPS: u64 = 1000 * MBPS;
 const RENO: Contender = Contender::Tcp(Algorithm::Reno);
 const CUBIC: Contender = Contender::Tcp(Algorithm::Cubic);
 
@@ -41,6 +45,8 @@ struct Row {
     figures: Vec<Quantiles>,
     /// Which targets were missed; none if all were met, null where there is none to meet.
     missed: Option<Vec<String>>,
+    /// Runs that were stuck; null where that is not asked.
+    stuck: Option<usize>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -49,6 +55,9 @@ struct Everything {
     rows: Vec<Row>,
     targets_met: usize,
     targets_missed: usize,
+    /// Of rows of which that is asked: runs, and those of them that were stuck.
+    runs: usize,
+    stuck: usize,
 }
 
 /// Gives what was measured with a seed.
@@ -81,6 +90,20 @@ impl Job {
         let fills = judged || contender == Contender::Competitive && road.loss == Loss::None;
         Job { table, path, who, judged, fills, work }
     }
+    /// Over a path of today. Who competes by loss is asked for one thing there: not to be stuck.
+    fn of_today(today: Today, contender: Contender) -> Job {
+        let path = named(&today.road, today.name, TODAY_COLUMNS);
+        let ours = [Contender::Adaptive, Contender::Competitive].contains(&contender);
+        let work = Box::new(move |seed| {
+            let mut figures = of_alone(&today.road, today.alone(contender, seed));
+            if contender != Contender::Adaptive {
+                figures.iter_mut().for_each(|figure| figure.target = None);
+            }
+            figures
+        });
+        let who = contender.name().to_owned();
+        Job { table: "today", path, who, judged: ours, fills: ours, work }
+    }
     /// Whether each of the words is in its name.
     fn is_named(&self, words: &str) -> bool {
         let name = format!("{}  {}", self.path, self.who);
@@ -94,6 +117,7 @@ impl Job {
             who: self.who.clone(),
             measured: figures.iter().map(Quantiles::words).collect::<Vec<_>>().join("  "),
             missed: missed(&figures, self.judged, self.fills),
+            stuck: self.fills.then(|| stuck(&figures)).flatten(),
             figures,
         }
     }
@@ -114,7 +138,9 @@ pub fn run(arguments: &Paths) -> Outcome {
     let met = |row: &&Row| row.missed.as_ref().is_some_and(Vec::is_empty);
     let targets_met = rows.iter().filter(met).count();
     let targets_missed = rows.iter().filter(judged).count() - targets_met;
-    let everything = Everything { seeds, rows, targets_met, targets_missed };
+    let asked: Vec<usize> = rows.iter().filter_map(|row| row.stuck).collect();
+    let (runs, stuck) = (asked.len() * seeds.len(), asked.iter().sum());
+    let everything = Everything { seeds, rows, targets_met, targets_missed, runs, stuck };
     if let Some(file) = &arguments.html {
         let text = page(
             "NETBLT's rate control over today's paths",
@@ -147,6 +173,11 @@ fn jobs() -> Vec<Job> {
             jobs.push(Job::new(kind, &road, contender.name().to_owned(), move |seed, road| {
                 of_alone(road, study::alone(road, contender, seed))
             }));
+        }
+    }
+    for today in Today::all() {
+        for contender in [Contender::Adaptive, Contender::Competitive, CUBIC] {
+            jobs.push(Job::of_today(today.clone(), contender));
         }
     }
     for road in changing_roads() {
@@ -190,53 +221,6 @@ fn jobs() -> Vec<Job> {
 const SHARING: Duration = Duration::from_secs(24);
 const SHARING_OF_HUNDREDS: Duration = Duration::from_secs(4);
 
-fn is_heavy(road: &Road) -> bool {
-    road.packets_per_s(road.rate_bps) * road.round_trip.as_secs_f64() > 50_000.0
-}
-
-fn roads() -> Vec<Road> {
-    let random = Loss::Random;
-    vec![
-        Road::new(MBPS, 20, Loss::None),
-        Road::new(MBPS, 100, random(0.01)),
-        Road::new(MBPS, 600, random(0.05)),
-        Road::new(10 * MBPS, 1, Loss::None),
-        Road::new(10 * MBPS, 20, random(0.01)),
-        Road::new(10 * MBPS, 100, random(0.05)),
-        Road::new(10 * MBPS, 2000, Loss::None),
-        Road::new(100 * MBPS, 1, Loss::None),
-        Road::new(100 * MBPS, 20, Loss::None),
-        Road::new(100 * MBPS, 50, Road::bursty()),
-        Road::new(100 * MBPS, 100, random(0.01)),
-        Road::new(100 * MBPS, 600, random(0.05)),
-        Road::new(100 * MBPS, 2000, random(0.01)),
-        Road::new(GBPS, 1, Loss::None),
-        Road::new(GBPS, 20, random(0.01)),
-        Road::new(GBPS, 100, random(0.05)),
-        Road::new(GBPS, 600, random(0.01)),
-        Road::new(GBPS, 2000, random(0.05)),
-        Road::new(10 * GBPS, 10, Loss::None),
-        Road::new(10 * GBPS, 100, random(0.01)),
-        Road::new(100 * GBPS, 1, Loss::None),
-        Road::new(100 * GBPS, 10, Loss::None),
-    ]
-}
-
-fn changing_roads() -> Vec<Road> {
-    let paths =
-        [(10 * MBPS, 100), (100 * MBPS, 20), (100 * MBPS, 100), (GBPS, 20), (100 * MBPS, 600)];
-    paths.map(|(rate, round_trip)| Road::new(rate, round_trip, Loss::None)).to_vec()
-}
-
-/// The last one is for the simulation's sake: no target says anything of hundreds.
-fn shared_roads() -> Vec<(Road, usize)> {
-    let road = |rate| Road::new(rate, 20, Loss::None);
-    let mut all: Vec<(Road, usize)> =
-        [2, 4, 8, 16, 32, 64].map(|count| (road(100 * MBPS), count)).to_vec();
-    all.push((road(GBPS), 200));
-    all
-}
-
 /// As many runs at a time as there are processors: rows, or the seeds of a row.
 fn in_parallel(jobs: &[Job], seeds: &[u64]) -> Vec<Row> {
     let done = |job: &Job, runs: &[Vec<Measured>]| {
@@ -253,19 +237,27 @@ fn in_parallel(jobs: &[Job], seeds: &[u64]) -> Vec<Row> {
     }
 }
 
+/// Of the names of paths of today.
+const TODAY_COLUMNS: usize = 20;
+
 fn name(road: &Road) -> String {
+    let loss = match road.loss {
+        Loss::None => "no loss".to_owned(),
+        Loss::Random(share) => format!("{:.0} % loss", 100.0 * share),
+        Loss::Bursts(bursts) => format!("{:.0} % bursty", 100.0 * bursts.mean()),
+    };
+    named(road, &loss, 10)
+}
+
+/// Its rate, its round trip, and what else there is to say of it in so many columns.
+fn named(road: &Road, also: &str, columns: usize) -> String {
     let rate = road.rate_bps as f64;
     let rate = if rate >= 1e9 {
         format!("{:.0} Gb/s", rate / 1e9)
     } else {
         format!("{:.0} Mb/s", rate / 1e6)
     };
-    let loss = match road.loss {
-        Loss::None => "no loss".to_owned(),
-        Loss::Random(share) => format!("{:.0} % loss", 100.0 * share),
-        Loss::Bursts(bursts) => format!("{:.0} % bursty", 100.0 * bursts.mean()),
-    };
-    format!("{rate:>8}, {:>4} ms, {loss:>10}", road.round_trip.as_us() / 1000)
+    format!("{rate:>8}, {:>4} ms, {also:>columns$}", road.round_trip.as_us() / 1000)
 }
 
 fn ms(span: Duration) -> f64 {
@@ -321,11 +313,16 @@ fn longest_queue(road: &Road) -> Target {
     Target::Most(ms(road.burst() + QUEUE))
 }
 
-const HEADS: [(&str, &str); 4] = [
+const HEADS: [(&str, &str); 5] = [
     (
         "alone",
         "One flow alone: new data against what is usable; round trips from the first packet, OPEN \
          included, to 95 % of it; standing queue; packets dropped",
+    ),
+    (
+        "today",
+        "One flow alone over paths of today: the same figures. Policers have 15 KB and 625 KB; see \
+         docs/netblt-control.md",
     ),
     ("change", "The rate falls to a half and comes back: round trips to a short queue, to 95 %"),
     ("sharing", "Flows of one kind: Jain's index, new data against what is usable, standing queue"),
@@ -379,7 +376,7 @@ fn tables(everything: &Everything) -> Vec<figures::Table> {
 }
 
 fn closing(everything: &Everything) -> String {
-    let Everything { targets_met, targets_missed, .. } = everything;
+    let Everything { targets_met, targets_missed, runs, stuck, .. } = everything;
     let seeds = match everything.seeds.len() {
         1 => String::new(),
         count => format!(
@@ -388,8 +385,15 @@ fn closing(everything: &Everything) -> String {
              is usable.\n"
         ),
     };
+    let stuck = match (runs, stuck) {
+        (0, _) => String::new(),
+        (_, 0) => {
+            format!("Nothing stuck: each of {runs} runs used {STUCK_PERCENT:.0} % or more.\n")
+        }
+        _ => format!("Stuck: {stuck} of {runs} runs used less than {STUCK_PERCENT:.0} %.\n"),
+    };
     format!(
-        "{seeds}Of the rows with targets, {targets_met} met all of theirs and {targets_missed} missed one or \
+        "{seeds}{stuck}Of the rows with targets, {targets_met} met all of theirs and {targets_missed} missed one or \
          more.\n"
     )
 }
@@ -437,4 +441,26 @@ fn figures(seed: u64) -> Vec<Figure> {
         });
     }
     figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Policers, radio links, handovers, a bad way back, a busy receiver: each by loss and by delay, held not to be stuck.
+    #[test]
+    fn each_path_of_today_has_a_row_of_both_modes_that_is_judged() {
+        let jobs = jobs();
+        for words in ["shallow policer", "deep policer", "Wi-Fi", "LTE", "Starlink waits"] {
+            for mode in ["adaptive", "competitive"] {
+                let row = |job: &&Job| job.is_named(&format!("{words} {mode}"));
+                let [job] = jobs.iter().filter(row).collect::<Vec<_>>()[..] else {
+                    panic!("one row of {words} {mode}")
+                };
+                assert!(job.judged && job.fills && job.table == "today");
+            }
+        }
+        let today = jobs.iter().filter(|job| job.table == "today");
+        assert_eq!(today.count(), 3 * Today::all().len());
+    }
 }

@@ -87,14 +87,18 @@ pub fn missed(figures: &[Quantiles], judged: bool, fills: bool) -> Option<Vec<St
     if judged {
         names.extend(figures.iter().filter(|one| !one.is_met()).map(|one| one.name.to_owned()));
     }
-    if fills && let Some(used) = figures.iter().find(|one| one.name == "utilisation") {
-        let stuck = used.values.iter().filter(|value| **value < STUCK_PERCENT).count();
-        if stuck > 0 {
-            names.push(format!("{stuck} of {} stuck", used.values.len()));
-        }
+    if fills && let Some(stuck) = stuck(figures).filter(|stuck| *stuck > 0) {
+        let runs = figures.first().map_or(0, |one| one.values.len());
+        names.push(format!("{stuck} of {runs} stuck"));
     }
     // Not to be stuck is no target that is met: it is told where it is not so.
     (judged || !names.is_empty()).then_some(names)
+}
+
+/// Runs that used less than half of what is usable; none if that is not among the figures.
+pub fn stuck(figures: &[Quantiles]) -> Option<usize> {
+    let used = figures.iter().find(|one| one.name == "utilisation")?;
+    Some(used.values.iter().filter(|value| **value < STUCK_PERCENT).count())
 }
 
 /// The smallest value that so many in a hundred do not exceed.
@@ -182,9 +186,15 @@ mod tests {
         let both = ["utilisation", "start-up"].map(str::to_owned).to_vec();
         assert_eq!(with((60.0, 100.0), 4), Some(both));
         assert_eq!(with((49.9, 4.0), 1), Some(vec!["1 of 30 stuck".to_owned()]));
-        let stuck = row(&[(49.9, 4.0)]);
-        assert_eq!(missed(&stuck, false, true), Some(vec!["1 of 1 stuck".to_owned()]));
-        assert_eq!(missed(&stuck, false, false), None);
+        let one = row(&[(49.9, 4.0)]);
+        assert_eq!(missed(&one, false, true), Some(vec!["1 of 1 stuck".to_owned()]));
+        assert_eq!(missed(&one, false, false), None);
+    }
+
+    #[test]
+    fn runs_under_half_of_what_is_usable_are_stuck_and_others_are_not() {
+        assert_eq!(stuck(&row(&[(49.9, 4.0), (50.0, 4.0), (0.0, 100.0)])), Some(2));
+        assert_eq!(stuck(&[]), None);
     }
 
     #[test]
