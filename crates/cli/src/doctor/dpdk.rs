@@ -57,7 +57,7 @@ fn forwarder(kind: DeviceKind, mend: &str) -> Check {
 }
 
 fn memory() -> Check {
-    let (bytes, nodes) = (facts::free_huge_bytes(), facts::numa_nodes());
+    let (bytes, nodes) = (kernel::free_huge_bytes(), facts::numa_nodes());
     let pages = match bytes >> 20 {
         0 => "no free huge pages: virtual devices and vfio-pci work without".to_owned(),
         free if bytes < facts::HUGE_BYTES => format!(

@@ -1,7 +1,8 @@
 //! DPDK's environment, which a process starts once.
 
-use super::facts::{HUGE_BYTES, MEMORY_MB, free_huge_bytes};
+use super::facts::{HUGE_BYTES, MEMORY_MB};
 use super::shim::Shim;
+use kernel::free_huge_bytes;
 use std::ffi::CString;
 use std::sync::{Mutex, OnceLock};
 

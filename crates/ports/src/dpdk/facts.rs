@@ -11,22 +11,6 @@ pub const MEMORY_MB: u32 = 256;
 /// Where fewer bytes of huge pages are free, none are used.
 pub const HUGE_BYTES: u64 = (MEMORY_MB as u64) << 20;
 
-/// Bytes of huge pages that are free, of every size (Documentation/admin-guide/mm/hugetlbpage.rst).
-pub fn free_huge_bytes() -> u64 {
-    free_huge_bytes_in(Path::new("/sys/kernel/mm/hugepages"))
-}
-
-fn free_huge_bytes_in(folder: &Path) -> u64 {
-    let sizes = fs::read_dir(folder).into_iter().flatten().flatten();
-    let free = |size: fs::DirEntry| -> Option<u64> {
-        let name = size.file_name();
-        let kilobytes = name.to_str()?.strip_prefix("hugepages-")?.strip_suffix("kB")?;
-        let pages = fs::read_to_string(size.path().join("free_hugepages")).ok()?;
-        Some(kilobytes.parse::<u64>().ok()? * 1_024 * pages.trim().parse::<u64>().ok()?)
-    };
-    sizes.filter_map(free).sum()
-}
-
 /// NUMA nodes of this machine.
 pub fn numa_nodes() -> usize {
     let nodes = fs::read_dir("/sys/devices/system/node").into_iter().flatten().flatten();
@@ -54,22 +38,4 @@ pub fn runtime_libraries() -> Vec<String> {
     let all = versions.clone();
     versions.retain(|version| !all.iter().any(|other| other.starts_with(&format!("{version}."))));
     versions
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_of_all_sizes_are_counted_in_bytes() {
-        let folder = tempfile::tempdir().unwrap();
-        for (size, free) in
-            [("hugepages-2048kB", "3\n"), ("hugepages-1048576kB", "1\n"), ("x", "9\n")]
-        {
-            fs::create_dir(folder.path().join(size)).unwrap();
-            fs::write(folder.path().join(size).join("free_hugepages"), free).unwrap();
-        }
-        assert_eq!(free_huge_bytes_in(folder.path()), 3 * (2 << 20) + (1 << 30));
-        assert_eq!(free_huge_bytes_in(&folder.path().join("none")), 0);
-    }
 }

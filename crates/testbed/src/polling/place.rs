@@ -1,7 +1,7 @@
 //! On which processors a forwarder runs, and in which memory.
 
 use crate::config::TestbedConfig;
-use kernel::{read_file, thread};
+use kernel::{free_huge_bytes, thread};
 
 /// Which processors, and which memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,16 +22,4 @@ pub(crate) fn place(config: &TestbedConfig, huge_bytes: u64) -> Place {
     let mut others = allowed.into_iter().filter(|cpu| *cpu != forwarding_cpu);
     let main_cpu = others.next().unwrap_or(forwarding_cpu);
     Place { main_cpu, forwarding_cpu, has_huge_pages: free_huge_bytes() >= huge_bytes }
-}
-
-/// Huge pages that are free, of every size (Documentation/admin-guide/mm/hugetlbpage.rst).
-fn free_huge_bytes() -> u64 {
-    let sizes = std::fs::read_dir("/sys/kernel/mm/hugepages").into_iter().flatten().flatten();
-    let free = |entry: std::fs::DirEntry| -> Option<u64> {
-        let name = entry.file_name();
-        let kilobytes = name.to_str()?.strip_prefix("hugepages-")?.strip_suffix("kB")?;
-        let pages = read_file(entry.path().join("free_hugepages")).ok()?;
-        Some(kilobytes.parse::<u64>().ok()? * 1_024 * pages.trim().parse::<u64>().ok()?)
-    };
-    sizes.filter_map(free).sum()
 }
