@@ -75,6 +75,21 @@ impl<'a> Halves<'a> {
         Halves { transmit, more_queues: vec![], receive, more_receivers: vec![] }
     }
 
+    /// Of a port with these queues, at least one each way.
+    ///
+    /// # Panics
+    /// Without one.
+    pub fn of_queues<T: TransmitHalf, R: ReceiveHalf>(
+        transmit: &'a mut [T],
+        receive: &'a mut [R],
+    ) -> Self {
+        let (first, others) = transmit.split_first_mut().expect("a port has a queue");
+        let more_queues = others.iter_mut().map(|queue| queue as &mut dyn TransmitHalf).collect();
+        let (receive, others) = receive.split_first_mut().expect("a port has a queue");
+        let more_receivers = others.iter_mut().map(|queue| queue as &mut dyn ReceiveHalf).collect();
+        Halves { transmit: first, more_queues, receive, more_receivers }
+    }
+
     /// How many queues send.
     pub fn queues(&self) -> usize {
         1 + self.more_queues.len()

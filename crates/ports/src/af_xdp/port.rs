@@ -12,9 +12,7 @@ use crate::pumped::{PumpedReceive, PumpedTransmit, TrialSource};
 use crate::queues::{AccountQueue, SendQueue, one_queue, receives_by, sends_by};
 use crate::sys;
 use crate::watch::add_drops;
-use crate::{
-    Facts, Halves, Interface, Opened, Port, PortKind, PortType, ReceiveHalf, Room, TransmitHalf,
-};
+use crate::{Facts, Halves, Interface, Opened, Port, PortKind, PortType, Room};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -315,11 +313,7 @@ impl Port for AfXdpPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        let (transmit, others) = self.transmit.split_first_mut().expect("a port has a queue");
-        let more_queues = others.iter_mut().map(|queue| queue as &mut dyn TransmitHalf).collect();
-        let (receive, others) = self.receive.split_first_mut().expect("a port has a queue");
-        let more_receivers = others.iter_mut().map(|queue| queue as &mut dyn ReceiveHalf).collect();
-        Halves { transmit, more_queues, receive, more_receivers }
+        Halves::of_queues(&mut self.transmit, &mut self.receive)
     }
 }
 

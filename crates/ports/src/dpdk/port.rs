@@ -10,7 +10,7 @@ use super::trial_time::TrialTime;
 use crate::open::{ETHERNET_OVERHEAD_BYTES, TAGS_BYTES};
 use crate::pumped::{PumpedReceive, PumpedTransmit};
 use crate::queues::{AccountQueue, SendQueue, receives_by, sends_by};
-use crate::{Halves, OpenedDevice, Port, PortRequest, ReceiveHalf, TransmitHalf};
+use crate::{Halves, OpenedDevice, Port, PortRequest};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use trial::{PortDescription, TesterError};
@@ -32,11 +32,7 @@ impl Port for DpdkPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        let (transmit, others) = self.transmit.split_first_mut().expect("a port has a queue");
-        let more_queues = others.iter_mut().map(|queue| queue as &mut dyn TransmitHalf).collect();
-        let (receive, others) = self.receive.split_first_mut().expect("a port has a queue");
-        let more_receivers = others.iter_mut().map(|queue| queue as &mut dyn ReceiveHalf).collect();
-        Halves { transmit, more_queues, receive, more_receivers }
+        Halves::of_queues(&mut self.transmit, &mut self.receive)
     }
 }
 

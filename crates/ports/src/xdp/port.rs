@@ -4,7 +4,7 @@ use super::receive::XdpReceive;
 use super::transmit::XdpTransmit;
 use crate::af_xdp::longest_live_frame_bytes;
 use crate::queues::{one_queue, receives_by, sends_by};
-use crate::{Halves, Interface, Port, TransmitHalf};
+use crate::{Halves, Interface, Port};
 use trial::{PortDescription, TesterError};
 
 /// The driver that counts what a program takes (`XDP_DROP`) in the interface's rx_dropped, beside its own counters of XDP.
@@ -59,9 +59,7 @@ impl Port for XdpPort {
         &self.description
     }
     fn halves(&mut self) -> Halves<'_> {
-        let (first, others) = self.transmit.split_first_mut().expect("a port has a queue");
-        let more_queues = others.iter_mut().map(|queue| queue as &mut dyn TransmitHalf).collect();
-        Halves { more_queues, ..Halves::of(first, &mut self.receive) }
+        Halves::of_queues(&mut self.transmit, std::slice::from_mut(&mut self.receive))
     }
 }
 

@@ -34,6 +34,15 @@ impl Folder {
         let path = self.path(socket);
         format!("net_memif{device},role={role},socket={},socket-abstract=no", path.display())
     }
+
+    /// Both ends of a vhost-user link.
+    pub fn vhost_user(&self) -> [String; 2] {
+        let path = self.path("v");
+        [
+            format!("net_vhost0,iface={}", path.display()),
+            format!("net_virtio_user0,path={},queue_size=1024", path.display()),
+        ]
+    }
 }
 
 /// A request for a port on a device of DPDK.

@@ -5,7 +5,7 @@ use crate::bed::{devices, undecided};
 use crate::common::{elsewhere, ip};
 use ports::{LiveOptions, LiveTester, clock};
 use std::sync::atomic::{AtomicBool, Ordering};
-use trial::conformance::{Capacity, Load, check, run_accounted};
+use trial::conformance::{Capacity, Load, Path, check, run_accounted};
 use trial::{Balance, InvalidReason, Tester};
 use units::{Duration, FrameRate, FrameSize};
 use wire::signature::Key;
@@ -15,14 +15,15 @@ fn capacity() -> Capacity {
     Capacity { rate: FrameRate::from_fps(20_000), largest: FrameSize::MAX_ETHERNET }
 }
 
-/// The conformance body between two ports, or of one port with itself.
-fn conforms(mut tester: LiveTester, pairs: &[(usize, usize)]) {
+/// The conformance body between two ports, or of one port with itself; gives the tester again, and the paths between them.
+fn conforms(mut tester: LiveTester, pairs: &[(usize, usize)]) -> (LiveTester, Vec<Path>) {
     let paths: Vec<_> = pairs.iter().map(|(from, to)| devices::path(&tester, *from, *to)).collect();
     let kinds: Vec<_> = tester.describe().ports.iter().map(|port| &port.port_type).collect();
     assert!(kinds.iter().all(|kind| *kind == "dpdk"), "{kinds:?}");
     for why in check(&mut tester, &paths, capacity()) {
         undecided::tell(&why);
     }
+    (tester, paths)
 }
 
 #[test]
@@ -35,12 +36,7 @@ fn a_memif_link_conforms() {
 #[test]
 fn a_vhost_user_link_conforms() {
     let folder = devices::folder();
-    let path = folder.path("v");
-    let devices = [
-        format!("net_vhost0,iface={}", path.display()),
-        format!("net_virtio_user0,path={},queue_size=1024", path.display()),
-    ];
-    conforms(devices::tester(&devices, FrameSize::MAX_ETHERNET), &[(0, 1), (1, 0)]);
+    conforms(devices::tester(&folder.vhost_user(), FrameSize::MAX_ETHERNET), &[(0, 1), (1, 0)]);
 }
 
 #[test]
@@ -63,15 +59,12 @@ fn a_ring_conforms() {
 /// Two queues each way: what the conformance body asks of one, and each frame of 16 flows once, from both directions.
 fn two_queues_conform(devices: &[String], pairs: &[(usize, usize)]) {
     let ports = devices::open_with_queues(devices, 2).expect("open the ports");
-    let mut tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
+    let tester = LiveTester::new(ports, LiveOptions::default()).expect("a tester");
     let threads = &tester.describe().notes;
     for thread in ["port 0 transmit by queue 1", "port 0 receive from queue 1"] {
         assert!(threads.iter().any(|note| note.contains(thread)), "{threads:?}");
     }
-    let paths: Vec<_> = pairs.iter().map(|(from, to)| devices::path(&tester, *from, *to)).collect();
-    for why in check(&mut tester, &paths, capacity()) {
-        undecided::tell(&why);
-    }
+    let (mut tester, paths) = conforms(tester, pairs);
     let load = Load {
         paths: &paths,
         streams_each: 16,
@@ -112,12 +105,7 @@ fn two_queues_of_memif_links_conform() {
 #[test]
 fn two_queues_of_a_vhost_user_link_conform() {
     let folder = devices::folder();
-    let path = folder.path("v");
-    let devices = [
-        format!("net_vhost0,iface={}", path.display()),
-        format!("net_virtio_user0,path={},queue_size=1024", path.display()),
-    ];
-    two_queues_conform(&devices, &[(0, 1), (1, 0)]);
+    two_queues_conform(&folder.vhost_user(), &[(0, 1), (1, 0)]);
 }
 
 #[test]
