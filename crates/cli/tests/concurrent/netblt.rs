@@ -200,14 +200,14 @@ fn a_rate_is_found_between_two_namespaces_and_a_fixed_one_is_kept() {
     let (scratch, bytes) = scene(20_000_000);
     let program = env!("CARGO_BIN_EXE_netanvil");
     let script = format!(
-        "unshare --net sleep 60 & far=$!; \
-         ip link add near type veth peer name far; \
-         until ip link set far netns $far 2>/dev/null; do sleep 0.05; done; \
+        "unshare --net sleep 120 & far=$!; own=$(readlink /proc/self/ns/net); \
+         while [ \"$(readlink /proc/$far/ns/net)\" = \"$own\" ]; do sleep 0.05; done; \
+         ip link add near type veth peer name far netns $far; \
          ip addr add 192.0.2.1/24 dev near; ip link set near up; \
          in_far='nsenter --net --target '$far; \
          $in_far ip addr add 192.0.2.2/24 dev far; $in_far ip link set far up; \
-         $in_far {program} netblt serve served --trust --overwrite --listen 192.0.2.2:20030 & server=$!; \
-         sleep 1; result=0; \
+         $in_far {program} netblt serve served --trust --overwrite --listen 192.0.2.2:20030 > told 2>&1 & server=$!; \
+         until grep -q serving told; do kill -0 $server || exit 1; sleep 0.05; done; result=0; \
          {program} netblt send file 192.0.2.2 --json --quiet > found || result=1; \
          {program} netblt recv file 192.0.2.2 --out back --quiet || result=1; \
          {program} netblt send file 192.0.2.2 --at-most 100M --json --quiet > bound || result=1; \
