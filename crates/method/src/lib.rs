@@ -71,6 +71,7 @@ pub mod harvard;
 mod ipv6_traffic;
 mod lanes;
 mod latency_definition;
+mod let_out;
 mod modifiers;
 mod on_and_on;
 pub mod outcome;

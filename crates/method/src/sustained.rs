@@ -232,7 +232,9 @@ pub(crate) fn once_more_for(
 ) -> Result<Ran, RunError> {
     let percent = found.loss_tolerance_percent;
     let asked = request(subject, TestKind::Throughput, percent, asked, Bounds::default());
+    let before = bench.clock().spent;
     let ran = bench.run(Request { judge: &|result| judge_loss(result, percent), ..asked })?;
+    found.test_time += bench.clock().spent.saturating_sub(before);
     found.trials += ran.attempts();
     found.invalid_trials += ran.invalid_attempts;
     Ok(ran)

@@ -61,6 +61,61 @@ pub fn allowance(result: &TrialResult) -> Option<Allowance> {
     })
 }
 
+/// What a trial shows that lost frames from some time on, steadily until its end, of the direction that lost most of
+/// them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LetOut {
+    /// Frames a second that were offered.
+    pub offered_fps: f64,
+    /// Of these, what was lost from the first loss on.
+    pub excess_fps: f64,
+    /// Frames that would have been lost before it at the same rate, and were not, nor had to wait in a queue; 0 where
+    /// chance may have put the first loss so late.
+    pub frames: f64,
+    /// The same with those that stood in a queue.
+    pub with_queue_frames: f64,
+}
+
+/// That a first loss came so late, or that no more came after the last one, is no accident: of losses at random, it is that in one trial of ten thousand.
+const NO_ACCIDENT: f64 = 9.2;
+
+/// What each trial lets out may depend on its load: where few of many flows have a limit, say. `None` where nothing was
+/// lost, or frames were lost in a part of the trial only, as in a standstill.
+pub fn let_out(result: &TrialResult) -> Option<LetOut> {
+    let all = result.sent.iter().filter_map(|sent| let_out_of(result, sent));
+    all.max_by(|a, b| a.excess_fps.total_cmp(&b.excess_fps))
+}
+
+fn let_out_of(result: &TrialResult, sent: &PortSent) -> Option<LetOut> {
+    let time_s = sending(sent)?.as_secs_f64();
+    let accounts: Vec<_> = accounts_from(result, sent.report.port).collect();
+    let offered: u64 = accounts.iter().map(|(stream, _)| stream.sent).sum();
+    let lost: u64 = accounts.iter().map(|(_, received)| received.missing.count).sum();
+    let share = |sequence: u64, of: u64| sequence as f64 / of.max(1) as f64;
+    let firsts =
+        accounts.iter().filter_map(|(stream, it)| Some(share(it.missing.first?, stream.sent)));
+    let lasts =
+        accounts.iter().filter_map(|(stream, it)| Some(share(it.missing.last?, stream.sent)));
+    let (before, last) = (firsts.min_by(f64::total_cmp)?, lasts.max_by(f64::total_cmp)?);
+    let tail = 1.0 - before;
+    if offered as f64 * tail < FRAMES_AT_LEAST {
+        return None;
+    }
+    // The chance that none of so many losses falls within a share of the trial. Frames in a row are lost for one reason.
+    let losses = accounts.iter().map(|(_, received)| received.missing.gaps).sum::<u64>() as f64;
+    let is_accident = |within: f64| losses * -(1.0 - within).max(1e-12).ln() < NO_ACCIDENT;
+    if !is_accident(((1.0 - last) / tail).clamp(0.0, 1.0)) {
+        return None;
+    }
+    let received: Vec<&StreamReceived> = accounts.iter().map(|(_, received)| *received).collect();
+    let offered_fps = offered as f64 / time_s;
+    let excess_fps = lost as f64 / (time_s * tail);
+    let waited = Delays::of(&received)?.longest.as_secs_f64() * (offered_fps - excess_fps).max(0.0);
+    let beyond = if is_accident(before) { 0.0 } else { excess_fps * time_s * before };
+    let frames = (beyond - waited).max(0.0);
+    Some(LetOut { offered_fps, excess_fps, frames, with_queue_frames: beyond })
+}
+
 struct Shown {
     steady_fps: (f64, f64),
     frames: f64,

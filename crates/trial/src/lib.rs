@@ -74,7 +74,7 @@ pub mod validity;
 mod waits;
 
 pub use account::{DelayVariation, Silence, StreamAccount};
-pub use allowance::{Allowance, allowance};
+pub use allowance::{Allowance, LetOut, allowance, let_out};
 pub use balance::{Balance, DevicePlace, Fate, Leg, Part, Station, TakenIn};
 pub use clocks::PortClock;
 pub use cycle::Cycle;

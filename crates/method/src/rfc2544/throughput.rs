@@ -3,13 +3,15 @@
 use crate::bench::Bench;
 use crate::besides::damaged;
 use crate::cost;
+use crate::event::Verdict;
 use crate::goal_search::find_rates;
+use crate::let_out::without_what_was_let_out;
 use crate::on_and_on::on_and_on;
 use crate::outcome::number;
-use crate::rate_search::{Known, NEAR, RateGoal, find_rate, judge_loss};
+use crate::rate_search::{Known, NEAR, RateGoal, find_rate, judge_loss, load_of};
 use crate::search::adaptive::Against;
 use crate::subject::Subject;
-use crate::sustained::{agree, carried_beyond, keep_up, widen};
+use crate::sustained::{agree, carried_beyond, keep_up, once_more_for, widen};
 use crate::tokens::without_tokens;
 use crate::{
     Buffered, Conditions, CostFound, Finding, RateFound, RunError, SearchPolicy, TestKind,
@@ -100,12 +102,16 @@ pub fn throughput(
         SearchPolicy::Mlrsearch => goals_together(bench, subject, &mut known)?,
         _ => one_by_one(bench, subject, &mut known)?,
     };
+    if !is_adaptive {
+        look_again_above(bench, subject, &mut found[0], &mut known)?;
+    }
     let has_bursts = subject.config.burst_frames > 1;
     for found in found.iter_mut().filter(|_| !has_bursts) {
         let passed = found.rate;
         *found = keep_up(bench, subject, found.clone(), &known)?;
         *found = without_tokens(bench, subject, found.clone(), &known)?;
         *found = on_and_on(bench, subject, found.clone(), (&known, passed))?;
+        *found = without_what_was_let_out(bench, subject, found.clone(), &known)?;
     }
     agree(subject, &mut found);
     found.iter_mut().for_each(|found| widen(subject, found, &known));
@@ -168,6 +174,25 @@ fn one_by_one(
         }
     }
     Ok(found)
+}
+
+/// A load that failed early in a search may pass at its end, as where caches had to fill: then trials contradict each
+/// other. The adaptive search looks again by itself.
+fn look_again_above(
+    bench: &mut Bench<'_>,
+    subject: &Subject<'_>,
+    found: &mut RateFound,
+    known: &mut Known,
+) -> Result<(), RunError> {
+    let Some(upper) = found.upper.filter(|_| found.finding == Finding::Measured) else {
+        return Ok(());
+    };
+    let asked = (load_of(subject, upper.fps()), found.trial_duration);
+    let ran = once_more_for(bench, subject, found, asked)?;
+    if ran.verdict != Verdict::Invalid {
+        known.add(asked.0, asked.1, ran.result);
+    }
+    Ok(())
 }
 
 /// All of them in one search.
