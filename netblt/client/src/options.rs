@@ -321,12 +321,14 @@ mod tests {
             (&plain, OVER_IPV4, 1500, &[1448, 1400], 1228),
             (&plain, OVER_IPV4, 1492, &[1440, 1400], 1228), // PPPoE (RFC 2516 section 7)
             (&plain, OVER_IPV4, 1452, &[1400], 1228),
+            (&plain, OVER_IPV4, 1450, &[1396], 1228), // VXLAN (RFC 7348), padded to four bytes
             (&plain, OVER_IPV4, 1420, &[1368], 1228), // WireGuard
             (&plain, OVER_IPV4, 1280, &[1228], 1228),
             (&plain, OVER_IPV4, 576, &[524], 524),
             (&plain, OVER_IPV6, 1500, &[1428, 1380], 1208),
             (&plain, OVER_IPV6, 1280, &[1208], 1208),
             (&sealed, OVER_IPV4, 1500, &[1412, 1364], 1192),
+            (&sealed, OVER_IPV4, 1450, &[1360], 1192),
             (&sealed, OVER_IPV4, 1400, &[1312], 1192),
             (&sealed, OVER_IPV6, 1500, &[1392, 1344], 1172),
         ] {

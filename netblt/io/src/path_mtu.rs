@@ -16,14 +16,15 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Bytes of data in an IP packet of so many bytes; 1 if there is no room for any.
+    /// Bytes of data in an IP packet of so many bytes, as NETBLT pads its packets to four (RFC 998 section 8); 1 if there is
+    /// no room for any.
     pub fn data_bytes(self, peer: SocketAddr, packet_bytes: u32) -> u16 {
         // RFC 791 section 3.1 without options, RFC 8200 section 3, RFC 768.
         let ip = if peer.ip().to_canonical().is_ipv4() { 20 } else { 40 };
         let udp = if self.carrier == Carrier::Udp { 8 } else { 0 };
         let seal = if self.sealed { SEAL_BYTES } else { 0 };
-        let headers = ip + udp + DATA_HEADER_LEN + seal;
-        u16::try_from((packet_bytes as usize).saturating_sub(headers)).unwrap_or(u16::MAX).max(1)
+        let room = (packet_bytes as usize).saturating_sub(ip + udp + seal) / 4 * 4;
+        u16::try_from(room.saturating_sub(DATA_HEADER_LEN)).unwrap_or(u16::MAX).max(1)
     }
 }
 

@@ -887,7 +887,8 @@ impl Connection {
             Repr { header, packet }.emit(out);
             if let Some(data_bytes) = self.data_to_equal(opens, answers) {
                 let whole = DATA_HEADER_LEN + usize::from(data_bytes);
-                out.resize((before + whole).max(out.len()), 0);
+                let padded = whole.next_multiple_of(identity::PADDED_TO);
+                out.resize((before + padded).max(out.len()), 0);
             }
             if names && self.identified {
                 identity::name(self.connection_id, out);

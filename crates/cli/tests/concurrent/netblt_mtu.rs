@@ -256,3 +256,17 @@ fn packets_fit_the_interface_that_they_leave_by() {
         assert!(met >= full, "{:?}: {met} packets of 1,400 bytes, not {full}", lab.way);
     });
 }
+
+/// NETBLT pads its packets to four bytes (RFC 998 section 8): 1,450 bytes, as of most VXLAN tunnels (RFC 7348), leave room
+/// for 1,448.
+#[test]
+fn padded_packets_fit_what_the_host_knows_of_the_path() {
+    in_labs(&WAYS, |lab| {
+        lab.knows_mtu(1450);
+        lab.rule("ip length 1448 counter");
+        lab.cross();
+        lab.assert_no_fragments();
+        let (met, full) = (lab.met(), lab.way.full_packets(1448));
+        assert!(met >= full, "{:?}: {met} packets of 1,448 bytes, not {full}", lab.way);
+    });
+}
