@@ -16,11 +16,15 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The database of a campaign that names no other.
 pub const STORE: &str = "results.sqlite";
 const LOCK: &str = "campaign.lock";
 const ENDED: &str = "ended.json";
+/// How often a lock that is held is tried again, and how long after.
+const MOMENTS: u32 = 20;
+const MOMENT: Duration = Duration::from_millis(50);
 /// What a program said on standard error.
 pub(crate) const LOG: &str = "log";
 
@@ -66,7 +70,7 @@ impl CampaignFolder {
         let path = std::path::absolute(path)?;
         fs::create_dir_all(path.join("jobs"))?;
         let lock = File::create(path.join(LOCK))?;
-        lock.try_lock().map_err(|error| match error {
+        hold(&lock).map_err(|error| match error {
             TryLockError::WouldBlock => io::Error::new(
                 io::ErrorKind::WouldBlock,
                 "another program is running this campaign",
@@ -99,6 +103,17 @@ impl CampaignFolder {
         fs::write(path.join("config.toml"), job.config())?;
         Ok(path)
     }
+}
+
+/// A child that a killed campaign was about to start has its lock for a moment, until it is a program of its own.
+fn hold(lock: &File) -> Result<(), TryLockError> {
+    for _ in 0..MOMENTS {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(MOMENT),
+            held => return held,
+        }
+    }
+    lock.try_lock()
 }
 
 /// The run folder of an attempt.
@@ -147,4 +162,23 @@ pub(crate) fn is_held(attempt: &Path) -> bool {
         file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     };
     is_locked(attempt.join(LOG)) || is_locked(run_of(attempt).join(EVENTS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_let_go_of_soon_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = CampaignFolder::open(folder.path()).unwrap();
+        let refused = CampaignFolder::open(folder.path()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
+        let soon = std::thread::spawn(move || {
+            std::thread::sleep(3 * MOMENT);
+            drop(held);
+        });
+        CampaignFolder::open(folder.path()).unwrap();
+        soon.join().unwrap();
+    }
 }
