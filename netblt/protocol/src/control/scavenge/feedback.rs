@@ -30,7 +30,9 @@ pub struct Feedback {
 }
 
 /// Samples that a rate is computed from at least, as far as there are any.
-const LEAST: usize = 3;
+pub const LEAST: usize = 3;
+/// So many are kept, however old.
+const KEPT: usize = 8;
 /// Samples that are kept at most.
 const MOST: usize = 4096;
 
@@ -44,7 +46,7 @@ impl Feedback {
         self.samples.push_back(sample);
         let old = |first: &Sample| first.back_s < sample.back_s - keep_s;
         while self.samples.len() > MOST
-            || self.samples.len() > 4 && self.samples.front().is_some_and(old)
+            || self.samples.len() > KEPT && self.samples.front().is_some_and(old)
         {
             self.samples.pop_front();
         }
@@ -70,9 +72,10 @@ impl Feedback {
         self.samples.iter().rev().enumerate().take_while(within).map(|(_, sample)| sample)
     }
 
-    /// Shortest round trip of the last `span_s`: what stands in the queue, without what passes.
-    pub fn shortest_s(&self, span_s: f64) -> Option<f64> {
-        self.recent(span_s, 3).map(Sample::round_trip_s).min_by(f64::total_cmp)
+    /// Shortest round trip of the last `span_s`, and of `least` samples: what stands in the queue, without what
+    /// passes.
+    pub fn shortest_s(&self, span_s: f64, least: usize) -> Option<f64> {
+        self.recent(span_s, least).map(Sample::round_trip_s).min_by(f64::total_cmp)
     }
 
     /// Packets a second that came through during the last `span_s`, between samples whose round trip

@@ -21,13 +21,15 @@
 
 mod base;
 mod feedback;
+mod held;
 mod loss;
 mod sharing;
 
 use crate::Burst;
 use crate::pacer::Pace;
 use base::Base;
-use feedback::{Feedback, Sample, Service};
+use feedback::{Feedback, LEAST, Sample, Service};
+use held::Held;
 use loss::Losses;
 use sharing::{LONGEST_BASE_S, Sharing, Sight};
 use std::ops::Range;
@@ -109,6 +111,10 @@ const SLOWEST_PPS: f64 = 1.0;
 const SHARED_QUEUE_S: f64 = 0.001;
 /// What left so many times faster than it came was drawn apart by the bottleneck.
 const TRAIN_SHRINKS: f64 = 4.0;
+/// Where packets are held up, a queue is the shortest of so many samples at least, and what is served is measured over
+/// so many times the longest delay of that kind.
+const HELD_SAMPLES: usize = 6;
+const HELD_SPANS: f64 = 10.0;
 /// Where the first train was mostly lost, what the path can do is taken for so many times the first
 /// rate that came through.
 const UNKNOWN: f64 = 16.0;
@@ -155,6 +161,7 @@ pub struct Scavenge {
     sent: u64,
     feedback: Feedback,
     base: Base,
+    held: Held,
     losses: Losses,
     round: Round,
     /// Rounds in which the queue was too long all the time.
@@ -191,6 +198,7 @@ impl Scavenge {
             sent: 0,
             feedback: Feedback::default(),
             base: Base::default(),
+            held: Held::default(),
             losses: Losses::default(),
             round: Round {
                 until: train.into(),
@@ -335,7 +343,11 @@ impl Scavenge {
         self.heard_s = sample.back_s;
         self.completed = 0;
         self.base.observe(sample.back_s, sample.round_trip_s(), self.aim_s());
+        if let Some(older) = self.feedback.newest() {
+            self.held.observe(older, sample, self.ceiling_pps);
+        }
         let keep_s = 2.0 * sample.round_trip_s() + 4.0 * LEAST_CORRECTION_S;
+        let keep_s = keep_s.max(HELD_SPANS * self.held.up_s());
         if !self.feedback.push(sample, keep_s) {
             return;
         }
@@ -371,8 +383,17 @@ impl Scavenge {
     }
     /// What stands in the queue.
     fn queue_s(&self) -> f64 {
-        let span_s = (self.base_s() / 4.0).max(LEAST_CORRECTION_S / 4.0);
-        self.feedback.shortest_s(span_s).map_or(0.0, |shortest| shortest - self.base_s())
+        let held_s = self.held.up_s();
+        let span_s = (self.base_s() / 4.0).max(LEAST_CORRECTION_S / 4.0).max(held_s);
+        let least = if held_s > 0.0 { HELD_SAMPLES } else { LEAST };
+        self.feedback.shortest_s(span_s, least).map_or(0.0, |shortest| shortest - self.base_s())
+    }
+    /// What a sample met of it. Where packets are held up, one alone does not tell.
+    fn queue_of_s(&self, sample: Sample) -> f64 {
+        match self.held.up_s() > 0.0 {
+            true => self.queue_s(),
+            false => sample.round_trip_s() - self.base_s(),
+        }
     }
     /// From buffer to buffer.
     fn buffer_s(&self) -> f64 {
@@ -450,7 +471,7 @@ impl Scavenge {
         let sight = Sight {
             left_s: sample.left_s,
             back_s: sample.back_s,
-            queue_s: sample.round_trip_s() - self.base_s(),
+            queue_s: self.queue_of_s(sample),
             bound_s: self.aim_of(Sharing::bounding_pps(most_pps)) + SHARED_QUEUE_S,
             base_s: self.base_s(),
             buffer_s: f64::from(self.buffer_packets) / self.pace_pps,
@@ -486,6 +507,7 @@ impl Scavenge {
             self.round.queued = true;
             self.growth = None;
             let span_s = (self.base_s() / 3.0).max(LEAST_CORRECTION_S);
+            let span_s = span_s.max(HELD_SPANS * self.held.up_s());
             let busy_s = self.base_s() + aim_s / 4.0;
             if let Some(service) = self.feedback.service(span_s, busy_s) {
                 self.note_service(service);
@@ -498,10 +520,11 @@ impl Scavenge {
         self.set_pace(service_pps * factor.clamp(*STEERED.start(), *STEERED.end()));
     }
 
-    /// Whether others use most of the path.
+    /// Whether others use most of the path. Who steps back from every queue must not take delay for one.
     fn is_small(&self) -> bool {
         let service_pps = self.service_pps.unwrap_or(0.0);
-        self.sharing.is_small(service_pps, self.ceiling_pps, self.base_s())
+        self.held.up_s() == 0.0
+            && self.sharing.is_small(service_pps, self.ceiling_pps, self.base_s())
     }
 
     /// A small change is as likely chance, and a rate that follows chance wanders off. What comes all
@@ -522,7 +545,7 @@ impl Scavenge {
         let round_trip_s = sample.round_trip_s();
         let since = (self.sent - sample.packets) as f64 - round_trip_s * service_pps;
         let beyond = since - since.clamp(-GRAIN_PACKETS, GRAIN_PACKETS);
-        (round_trip_s - self.base_s() + beyond / service_pps).max(0.0)
+        (self.queue_of_s(sample) + beyond / service_pps).max(0.0)
     }
 
     /// A packet leaves in every round trip at least, unless losses forbid it.
