@@ -26,10 +26,13 @@ const TIMES_CUBIC: f64 = 10.0;
 /// Of CUBIC's goodput and processor time over the veth pair.
 const OF_CUBIC: f64 = 0.9;
 const CUBIC_COSTS: f64 = 1.5;
+/// Of UDP's goodput on IP protocol 30.
+const RAW_OF_UDP: f64 = 0.8;
 /// Rivals that targets name.
 const DEFAULT_FILE: &str = "a file";
 const DEFAULT_MEMORY: &str = "memory";
 const COMPETING: &str = "finds its rate";
+const RAW: &str = "memory, raw IP";
 const UNBOUND: &str = "memory, no control of the rate";
 const UNBOUND_SEALED: &str = "the same, sealed";
 
@@ -95,6 +98,7 @@ fn veth_scene(bytes: u64) -> Scene {
         netblt(DEFAULT_FILE, Moved::File, ""),
         netblt("a file, sealed", Moved::File, "--key-file key"),
         netblt(DEFAULT_MEMORY, Moved::Memory, ""),
+        netblt(RAW, Moved::Memory, "--raw-ip"),
         netblt(UNBOUND, Moved::Memory, unbound),
         netblt(UNBOUND_SEALED, Moved::Memory, &format!("{unbound} --key-file key")),
         Rival::Rsync,
@@ -296,6 +300,14 @@ fn report(
             "veth: memory by defaults, of QUIC's goodput",
             beside_quic(DEFAULT_MEMORY),
             1.0,
+        ),
+        Verdict::at_least(
+            "veth: raw IP by defaults, of UDP's goodput",
+            ratio(
+                veth.goodput(|rival| rival.is_netblt(RAW)),
+                veth.goodput(|rival| rival.is_netblt(DEFAULT_MEMORY)),
+            ),
+            RAW_OF_UDP,
         ),
         Verdict::at_least(
             "veth: without control of the rate, of QUIC's",

@@ -137,6 +137,9 @@ fn netblt(
     if sealed {
         serve.args(["--key-file", "key"]);
     }
+    if arguments.contains("--raw-ip") {
+        serve.arg("--raw-ip");
+    }
     let server = Server::start(&mut serve, true)?;
     let mut client = lab.command(CLIENT, places.netanvil);
     let (host, bytes) = (TwoHosts::address(SERVER).to_string(), bytes.to_string());
