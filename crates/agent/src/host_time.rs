@@ -67,7 +67,6 @@ struct Told {
 pub struct HostTime {
     ask: Box<dyn Fn() -> Option<Claim> + Send + Sync>,
     wrong_ns: AtomicI64,
-    pulled_ppb: Option<i64>,
     told: Mutex<Option<Told>>,
 }
 
@@ -80,14 +79,7 @@ impl HostTime {
     /// For tests: a host that claims this, and is wrong by that.
     pub fn pretended(ask: Box<dyn Fn() -> Option<Claim> + Send + Sync>, wrong_ns: i64) -> Self {
         let wrong_ns = AtomicI64::new(wrong_ns);
-        HostTime { ask, wrong_ns, pulled_ppb: None, told: Mutex::new(None) }
-    }
-
-    /// For tests: a host whose kernel pulls its clocks so far.
-    #[must_use]
-    pub fn pulled_by(mut self, ppb: i64) -> Self {
-        self.pulled_ppb = Some(ppb);
-        self
+        HostTime { ask, wrong_ns, told: Mutex::new(None) }
     }
 
     /// For tests: somebody sets the time of day by so much.
@@ -97,8 +89,7 @@ impl HostTime {
 
     /// By how much the kernel has the clocks of this host run faster than its counter, in parts per 10^9.
     pub fn pulled_ppb(&self) -> i64 {
-        let by_kernel = || time_of_day().map_or(0, |time| time.pulled_ppb);
-        self.pulled_ppb.unwrap_or_else(by_kernel)
+        time_of_day().map_or(0, |time| time.pulled_ppb)
     }
 
     /// Asks who keeps it how well it is kept. It takes some milliseconds, and a second at most.
@@ -163,12 +154,5 @@ mod tests {
         }
         time.ask();
         assert!(time.read().is_some(), "who is asked again knows of it");
-    }
-
-    #[test]
-    fn the_pull_is_the_kernels_unless_a_test_says_otherwise() {
-        let kernels = time_of_day().map_or(0, |time| time.pulled_ppb);
-        assert_eq!(claiming().pulled_ppb(), kernels);
-        assert_eq!(claiming().pulled_by(2_000_000).pulled_ppb(), 2_000_000);
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Without huge pages DPDK takes all of its memory at the start. Of it the tables of routes have 64 MiB each (a longest
 /// prefix of IPv4: 2^24 entries of 4 bytes; of IPv6: 65,536 groups of 256 entries of 4 bytes).
-const MEMORY_MB: u32 = 256;
+pub(super) const MEMORY_MB: u32 = 256;
 
 /// The arguments of l3fwd, with sockets and rules in a folder.
 pub(super) fn arguments(place: Place, folder: &Path) -> Vec<String> {

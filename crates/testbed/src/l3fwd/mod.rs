@@ -32,8 +32,6 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 /// It looks for its links each 100 ms, and gives up after 9 s.
 const FORWARDS_WITHIN: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(20);
-/// What it needs of huge pages, where it is to have them.
-const HUGE_BYTES: u64 = 256 << 20;
 /// What it forwards in one buffer (RTE_MBUF_DEFAULT_BUF_SIZE less headroom), and an MTU of Ethernet.
 const MTU_MAX_BYTES: u32 = 1_500;
 /// What it says as it begins to forward.
@@ -83,7 +81,7 @@ impl L3fwd {
         if let Some(message) = l3fwd_shortfall() {
             return Err(failed(message));
         }
-        let place = place(config, HUGE_BYTES);
+        let place = place(config, u64::from(command::MEMORY_MB) << 20);
         let folder = Folder::create(FOLDER)?;
         for version in [4, 6] {
             let file = command::rules_file(folder.path(), version);

@@ -9,7 +9,7 @@ use crate::polling::{PORTS, Place, mac_text, memif_far_end};
 use std::path::Path;
 
 /// Without huge pages DPDK takes all of its memory at the start.
-const MEMORY_MB: u32 = 256;
+pub(super) const MEMORY_MB: u32 = 256;
 /// Buffers for frames: more than a burst of each port, what the caches keep, and what waits to be handed over. memif
 /// copies frames out of its ring before it passes them on.
 const BUFFERS: u32 = 8_192;

@@ -27,8 +27,6 @@ const BY_LINES: [&str; 2] = ["stdbuf", "-oL"];
 /// Without huge pages it clears all of its memory first.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
-/// What it needs of huge pages, where it is to have them.
-const HUGE_BYTES: u64 = 256 << 20;
 
 /// Why there can be no testpmd on this host; `None` where there can.
 pub fn testpmd_shortfall() -> Option<String> {
@@ -71,7 +69,7 @@ impl Testpmd {
         if let Some(message) = testpmd_shortfall() {
             return Err(failed(message));
         }
-        let place = place(config, HUGE_BYTES);
+        let place = place(config, u64::from(command::MEMORY_MB) << 20);
         let folder = Folder::create(FOLDER)?;
         let arguments = command::arguments(config, place, folder.path());
         let in_front: &[&str] = if before_others { &BEFORE_OTHERS } else { &[] };
