@@ -59,6 +59,7 @@ mod pure {
     mod fit;
     mod guards;
     mod l3fwd;
+    mod netblt_constants;
     mod options;
     mod ovs_dpdk;
     mod packaging;
