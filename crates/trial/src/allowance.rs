@@ -11,7 +11,7 @@
 //! ```
 
 use crate::sustained::{Delays, accounts_from};
-use crate::{PortSent, StreamReceived, TrialResult};
+use crate::{PortSent, StreamReceived, StreamResult, TrialResult};
 use units::Duration;
 
 /// A rate is told from so much of a trial, at least, and from so many frames.
@@ -76,7 +76,8 @@ pub struct LetOut {
     pub with_queue_frames: f64,
 }
 
-/// That a first loss came so late, or that no more came after the last one, is no accident: of losses at random, it is that in one trial of ten thousand.
+/// A first loss so late, or a last one so early, is no accident: of losses at random, one trial in ten thousand has it
+/// (e^-9.2).
 const NO_ACCIDENT: f64 = 9.2;
 
 /// What each trial lets out may depend on its load: where few of many flows have a limit, say. `None` where nothing was
@@ -91,12 +92,9 @@ fn let_out_of(result: &TrialResult, sent: &PortSent) -> Option<LetOut> {
     let accounts: Vec<_> = accounts_from(result, sent.report.port).collect();
     let offered: u64 = accounts.iter().map(|(stream, _)| stream.sent).sum();
     let lost: u64 = accounts.iter().map(|(_, received)| received.missing.count).sum();
-    let share = |sequence: u64, of: u64| sequence as f64 / of.max(1) as f64;
-    let firsts =
-        accounts.iter().filter_map(|(stream, it)| Some(share(it.missing.first?, stream.sent)));
-    let lasts =
-        accounts.iter().filter_map(|(stream, it)| Some(share(it.missing.last?, stream.sent)));
-    let (before, last) = (firsts.min_by(f64::total_cmp)?, lasts.max_by(f64::total_cmp)?);
+    let before = before_loss(&accounts)?;
+    let lasts = accounts.iter().filter_map(|(stream, it)| share(it.missing.last?, stream));
+    let last = lasts.max_by(f64::total_cmp)?;
     let tail = 1.0 - before;
     if offered as f64 * tail < FRAMES_AT_LEAST {
         return None;
@@ -129,6 +127,18 @@ fn sending(sent: &PortSent) -> Option<Duration> {
     (time > Duration::ZERO).then_some(time)
 }
 
+/// How far a stream had come when this frame of it left, as a share.
+fn share(sequence: u64, stream: &StreamResult) -> Option<f64> {
+    (stream.sent > 0).then(|| (sequence as f64 / stream.sent as f64).min(1.0))
+}
+
+/// The share of a trial before the first loss. Streams take turns: each has had the same share of its frames when the
+/// first of any is lost.
+fn before_loss(accounts: &[(&StreamResult, &StreamReceived)]) -> Option<f64> {
+    let lost_at = accounts.iter().filter_map(|(stream, it)| share(it.missing.first?, stream));
+    lost_at.min_by(f64::total_cmp)
+}
+
 /// What a direction had after that share of the trial, and no tokens.
 fn of_tail(result: &TrialResult, sent: &PortSent, before: f64) -> Shown {
     let (mut offered, mut received) = (0.0, 0.0);
@@ -149,12 +159,7 @@ fn of_directions(result: &TrialResult, sent: &[&PortSent]) -> Option<Shown> {
     let time_s = sent.iter().filter_map(|sent| sending(sent)).max()?.as_secs_f64();
     let offered: u64 = accounts.iter().map(|(stream, _)| stream.sent).sum();
     let received: u64 = accounts.iter().map(|(_, received)| received.account.unique).sum();
-    // Streams take turns: each has had the same share of its frames when the first of any is lost.
-    let lost_at = accounts.iter().filter_map(|(stream, received)| {
-        let first = received.missing.first?;
-        (stream.sent > 0).then(|| first as f64 / stream.sent as f64)
-    });
-    let before = lost_at.min_by(f64::total_cmp)?.min(1.0);
+    let before = before_loss(&accounts)?;
     let offered = offered as f64;
     let tail_s = time_s * (1.0 - before);
     let tail_frames = received as f64 - offered * before;
