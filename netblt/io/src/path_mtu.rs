@@ -3,7 +3,7 @@
 
 use crate::seal::SEAL_BYTES;
 use crate::socket::Carrier;
-use netblt::DATA_HEADER_LEN;
+use netblt::{DATA_HEADER_LEN, PADDED_TO};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// What carries data packets.
@@ -23,7 +23,7 @@ impl Envelope {
         let ip = if peer.ip().to_canonical().is_ipv4() { 20 } else { 40 };
         let udp = if self.carrier == Carrier::Udp { 8 } else { 0 };
         let seal = if self.sealed { SEAL_BYTES } else { 0 };
-        let room = (packet_bytes as usize).saturating_sub(ip + udp + seal) / 4 * 4;
+        let room = (packet_bytes as usize).saturating_sub(ip + udp + seal) / PADDED_TO * PADDED_TO;
         u16::try_from(room.saturating_sub(DATA_HEADER_LEN)).unwrap_or(u16::MAX).max(1)
     }
 }

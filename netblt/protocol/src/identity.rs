@@ -4,9 +4,10 @@
 
 /// What the addition begins with.
 const MAGIC: [u8; 4] = *b"NBid";
-/// Where a packet says its length, and in how many bytes it is padded (RFC 998 section 8).
+/// Where a packet says its length (RFC 998 section 8).
 const LENGTH: std::ops::Range<usize> = 4..6;
-pub(crate) const PADDED_TO: usize = 4;
+/// A packet is padded to a multiple of so many bytes (RFC 998 section 8).
+pub const PADDED_TO: usize = 4;
 
 /// Adds the identifier behind a packet that ends `out`.
 pub fn name(connection_id: u32, out: &mut Vec<u8>) {

@@ -120,6 +120,7 @@ pub use counters::Counters;
 pub use endpoint::{Address, ConnectionId, Endpoint, EndpointLimits, Path, Request};
 pub use event::{Ending, Event};
 pub use guard::Secret;
+pub use identity::PADDED_TO;
 pub use terms::{Burst, DataTimer, Limits, Terms, Timing};
 pub use wire::ecn::Codepoint;
 pub use wire::netblt::{DATA_HEADER_LEN, Header, Mode, Open};

@@ -388,13 +388,6 @@ impl Scavenge {
         let least = if held_s > 0.0 { HELD_SAMPLES } else { LEAST };
         self.feedback.shortest_s(span_s, least).map_or(0.0, |shortest| shortest - self.base_s())
     }
-    /// What a sample met of it. Where packets are held up, one alone does not tell.
-    fn queue_of_s(&self, sample: Sample) -> f64 {
-        match self.held.up_s() > 0.0 {
-            true => self.queue_s(),
-            false => sample.round_trip_s() - self.base_s(),
-        }
-    }
     /// From buffer to buffer.
     fn buffer_s(&self) -> f64 {
         f64::from(self.buffer_packets) / self.service_pps.unwrap_or(self.pace_pps)
@@ -471,7 +464,7 @@ impl Scavenge {
         let sight = Sight {
             left_s: sample.left_s,
             back_s: sample.back_s,
-            queue_s: self.queue_of_s(sample),
+            queue_s: sample.round_trip_s() - self.base_s(),
             bound_s: self.aim_of(Sharing::bounding_pps(most_pps)) + SHARED_QUEUE_S,
             base_s: self.base_s(),
             buffer_s: f64::from(self.buffer_packets) / self.pace_pps,
@@ -545,7 +538,12 @@ impl Scavenge {
         let round_trip_s = sample.round_trip_s();
         let since = (self.sent - sample.packets) as f64 - round_trip_s * service_pps;
         let beyond = since - since.clamp(-GRAIN_PACKETS, GRAIN_PACKETS);
-        (self.queue_of_s(sample) + beyond / service_pps).max(0.0)
+        // Where packets are held up, one sample alone does not tell.
+        let met_s = match self.held.up_s() > 0.0 {
+            true => self.queue_s(),
+            false => round_trip_s - self.base_s(),
+        };
+        (met_s + beyond / service_pps).max(0.0)
     }
 
     /// A packet leaves in every round trip at least, unless losses forbid it.
